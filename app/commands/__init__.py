@@ -1,0 +1,1 @@
+"""The commands of ``vllm-di``: one file a command."""

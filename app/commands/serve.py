@@ -1,0 +1,100 @@
+"""``vllm-di serve``: serve the model of a config file until a signal comes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.main import create_app
+from app.progress import StartProgress
+from app.server import ServerProcess, listen
+from containers.application import ApplicationContainer
+from containers.settings import Settings
+from containers.vllm_api import release_line
+
+QUIET = {
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "PYTHONWARNINGS": "ignore::FutureWarning,ignore::DeprecationWarning",
+}
+"""Environment of a quiet start; what is set already stays as it is."""
+
+
+def add_to(commands: Any) -> None:
+    """Declare the command's options."""
+    parser = commands.add_parser("serve", help="serve the model of a config file")
+    add_config_option(parser)
+    parser.set_defaults(run=run)
+
+
+def add_config_option(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--config``, which every command about a config file has."""
+    parser.add_argument(
+        "--config",
+        type=Path,
+        default=Path("config.yaml"),
+        metavar="PATH",
+        help="the settings (default: %(default)s)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve, and return the exit status: 0 after a healthy stop, else 1.
+
+    Raises:
+        SettingsError: The settings are wrong or the address is taken; nothing started.
+        VllmMismatchError: vLLM is not installed or not supported; nothing started.
+    """
+    settings = Settings.load(options.config)
+    release_line()
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    listener = listen(settings.server)
+    application = ApplicationContainer(settings=settings)
+    app = create_app(application, wait_until_ready=False)
+    (model,) = application.models().values()
+    with listener, StartProgress(model) as progress:
+        progress.say(f"starting {settings.models[0].name}")
+        process = ServerProcess(
+            app,
+            settings.server,
+            on_ready=lambda: announce(progress, settings, listener.getsockname()),
+            on_failure=lambda error: progress.say(f"the start failed: {error}"),
+        )
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(process.run(listener))
+
+
+def announce(
+    progress: StartProgress, settings: Settings, address: tuple[Any, ...]
+) -> None:
+    """Say that the model is ready, where, and how to ask it something."""
+    progress.end()
+    host = "127.0.0.1" if address[0] == "0.0.0.0" else address[0]  # noqa: S104  # compared
+    url = f"http://{f'[{host}]' if ':' in host else host}:{address[1]}"
+    url += settings.server.root_path
+    question = {
+        "model": settings.models[0].name,
+        "messages": [{"role": "user", "content": "What is the capital of France?"}],
+        "temperature": 0,
+    }
+    progress.say(f"ready: {url}")
+    print(
+        f"\nTry it:\n  curl {url}/v1/chat/completions"
+        f" -H 'Content-Type: application/json' -d '{json.dumps(question)}'\n",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

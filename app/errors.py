@@ -1,0 +1,109 @@
+"""Every exception of a route as OpenAI's error body and an HTTP status."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from containers.errors import NotReadyError, ServingError
+from containers.vllm_api.error_response import error_content, validation_response
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER_S = 5
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+def error_response(
+    message: str,
+    status: HTTPStatus,
+    *,
+    kind: str | None = None,
+    param: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> JSONResponse:
+    """Answer with OpenAI's error body.
+
+    Args:
+        message: What went wrong, for the client.
+        status: HTTP status, also the body's ``code``.
+        kind: The body's ``type``; the status' phrase by default.
+        param: Request field at fault.
+        headers: Further response headers.
+
+    Source:
+        vllm/entrypoints/serve/engine/protocol.py ``ErrorResponse`` (0.32.0).
+    """
+    error = {
+        "message": message,
+        "type": kind or status.phrase,
+        "param": param,
+        "code": int(status),
+    }
+    return JSONResponse({"error": error}, status_code=status, headers=headers)
+
+
+async def respond(error: Exception) -> Response:
+    """Answer to any exception of a route, in OpenAI's shape."""
+    if isinstance(error, ServingError):
+        return serving_error_response(error)
+    if isinstance(error, RequestValidationError):
+        return await validation_response(error)
+    if isinstance(error, HTTPException):
+        return http_response(error)
+    content, status = error_content(error)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.error("A request failed: %s", error, exc_info=error)
+    return JSONResponse(content, status_code=status)
+
+
+def serving_error_response(error: ServingError) -> JSONResponse:
+    """Answer to one of our own errors: 503 while models load, else 500."""
+    if isinstance(error, NotReadyError):
+        return error_response(
+            str(error),
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            kind="ServiceUnavailableError",
+            headers={"Retry-After": str(RETRY_AFTER_S)},
+        )
+    logger.error("A request failed: %s", error, exc_info=error)
+    return error_response(
+        str(error), HTTPStatus.INTERNAL_SERVER_ERROR, kind="InternalServerError"
+    )
+
+
+def http_response(error: HTTPException) -> JSONResponse:
+    """Answer to a status raised by Starlette or FastAPI, such as an unknown path."""
+    return error_response(
+        str(error.detail),
+        HTTPStatus(error.status_code),
+        headers=dict(error.headers) if error.headers else None,
+    )
+
+
+class ServingRoute(APIRoute):
+    """A route whose every error has OpenAI's shape.
+
+    The shape belongs to these routes alone: a host app's own routes keep theirs.
+    """
+
+    def get_route_handler(self) -> Handler:
+        """Wrap FastAPI's handler."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Exception as error:  # noqa: BLE001  # every error is answered
+                return await respond(error)
+
+        return handle

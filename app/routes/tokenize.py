@@ -1,0 +1,34 @@
+"""``POST /tokenize`` and ``POST /detokenize``."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.answers import answer
+from app.body import read_body
+from app.dependencies import ServingTokenizationDep
+from app.errors import ServingRoute
+from app.openapi import documented
+
+router = APIRouter(route_class=ServingRoute, tags=["tokenize"])
+
+
+@router.post("/tokenize", **documented("TokenizeRequest", "TokenizeResponse"))
+async def tokenize(
+    raw_request: Request, serving_tokenization: ServingTokenizationDep
+) -> Response:
+    """Turn a prompt or a conversation into token ids."""
+    request = await read_body(raw_request, "TokenizeRequest")
+    return await answer(
+        raw_request, serving_tokenization.create_tokenize(request, raw_request)
+    )
+
+
+@router.post("/detokenize", **documented("DetokenizeRequest", "DetokenizeResponse"))
+async def detokenize(
+    raw_request: Request, serving_tokenization: ServingTokenizationDep
+) -> Response:
+    """Turn token ids into text."""
+    request = await read_body(raw_request, "DetokenizeRequest")
+    return await answer(
+        raw_request, serving_tokenization.create_detokenize(request, raw_request)
+    )

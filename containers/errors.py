@@ -1,0 +1,241 @@
+"""Every error this project raises, in one tree.
+
+::
+
+    ServingError
+    ├── SettingsError              a key in config.yaml (or Settings) is wrong
+    ├── SourceError                a model's weights or tokenizer cannot be had
+    ├── VllmMismatchError          the installed vLLM is not one we know
+    ├── ChatTemplateError          a chat template is wrong
+    ├── InjectionError             a constructor argument is missing its loaded object
+    ├── GraphError                 the declared graph cannot be started
+    ├── StartError                 a resource did not start
+    ├── StopError                  resources did not stop cleanly (an ExceptionGroup)
+    └── NotReadyError              an object was asked for before it was loaded
+
+Attributes carry the data, ``str()`` the sentence: what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+
+class ServingError(Exception):
+    """Root of the tree: ``except ServingError`` catches whatever we raise."""
+
+
+class SettingsError(ServingError):
+    """A setting is unknown, missing or wrong.
+
+    Attributes:
+        key: Path of the key, such as ``models.0.engine.max_model_len``; empty when
+            the file as a whole is wrong.
+        reason: What is wrong with it, without a full stop.
+        hint: What to do, such as the nearest valid name; may be empty.
+        file: The file the key came from, or ``None`` for settings made in Python.
+        line: Line in that file, from 1, or ``None`` when it is not known.
+        others: Further problems found at the same time, each an error like this one.
+    """
+
+    def __init__(
+        self,
+        *,
+        reason: str,
+        key: str = "",
+        hint: str = "",
+        file: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.key = key
+        self.reason = reason
+        self.hint = hint
+        self.file = file
+        self.line = line
+        self.others: tuple[SettingsError, ...] = ()
+        super().__init__(key, reason)
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line) if part)
+        where = ": ".join(part for part in (place, self.key) if part)
+        sentence = f"{where}: {self.reason}." if where else f"{self.reason}."
+        sentences = [f"{sentence} {self.hint}".strip(), *map(str, self.others)]
+        return "\n".join(sentences)
+
+
+class SourceError(ServingError):
+    """A model's folder cannot be found or made.
+
+    Attributes:
+        source: The ``models[].source`` as configured.
+        reason: What is wrong, without a full stop.
+        hint: What to do.
+    """
+
+    def __init__(self, *, source: str, reason: str, hint: str) -> None:
+        self.source = source
+        self.reason = reason
+        self.hint = hint
+        super().__init__(source, reason)
+
+    def __str__(self) -> str:
+        return f"model source {self.source!r}: {self.reason}. {self.hint}"
+
+
+class VllmMismatchError(ServingError):
+    """The installed vLLM is absent, unsupported, or lacks a name we need.
+
+    Attributes:
+        found: The version found, or ``None`` when vLLM is not installed.
+        supported: The versions we know.
+        reason: What does not fit, without a full stop.
+        hint: The command that mends it.
+    """
+
+    def __init__(
+        self, *, found: str | None, supported: Sequence[str], reason: str, hint: str
+    ) -> None:
+        self.found = found
+        self.supported = tuple(supported)
+        self.reason = reason
+        self.hint = hint
+        super().__init__(found, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.reason} (found vLLM: {self.found or 'none'}; "
+            f"supported: {', '.join(self.supported)}). {self.hint}"
+        )
+
+
+class ChatTemplateError(ServingError):
+    """A chat template is missing, does not parse, or cannot render a user turn.
+
+    Attributes:
+        origin: Where the template came from, such as ``file templates/chat.jinja``.
+        reason: What is wrong, without a full stop.
+        hint: What to do.
+    """
+
+    def __init__(self, *, origin: str, reason: str, hint: str) -> None:
+        self.origin = origin
+        self.reason = reason
+        self.hint = hint
+        super().__init__(origin, reason)
+
+    def __str__(self) -> str:
+        return f"chat template from {self.origin}: {self.reason}. {self.hint}"
+
+
+class InjectionError(ServingError, TypeError):
+    """A constructor was handed something that is not a loaded object.
+
+    Attributes:
+        owner: The class or builder being constructed.
+        argument: Name of the argument.
+        expected: What it takes.
+        found: What it got.
+        hint: What to do.
+    """
+
+    def __init__(
+        self, *, owner: str, argument: str, expected: str, found: str, hint: str
+    ) -> None:
+        self.owner = owner
+        self.argument = argument
+        self.expected = expected
+        self.found = found
+        self.hint = hint
+        super().__init__(owner, argument, expected, found)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.owner}({self.argument}=...) takes {self.expected}, "
+            f"got {self.found}. {self.hint}"
+        )
+
+
+class GraphError(ServingError):
+    """The declared graph cannot be started as it stands.
+
+    Attributes:
+        providers: Names of the providers concerned, in the order of the problem (for
+            a cycle: along its edges, first name again at the end).
+        reason: What is wrong, without a full stop.
+        hint: What to do.
+    """
+
+    def __init__(self, *, providers: Sequence[str], reason: str, hint: str) -> None:
+        self.providers = tuple(providers)
+        self.reason = reason
+        self.hint = hint
+        super().__init__(self.providers, reason)
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {' -> '.join(self.providers)}. {self.hint}"
+
+
+class StartError(ServingError):
+    """A resource did not start; whatever had started is stopped again.
+
+    The resource's own error is the ``__cause__``.
+
+    Attributes:
+        resource: Name of the provider whose builder failed.
+        path: Provider names from the wanted root down to ``resource``.
+        reason: The builder's error, or that its time was up.
+        hint: What to do.
+    """
+
+    def __init__(
+        self, *, resource: str, path: Sequence[str], reason: str, hint: str
+    ) -> None:
+        self.resource = resource
+        self.path = tuple(path)
+        self.reason = reason
+        self.hint = hint
+        super().__init__(resource, self.path, reason)
+
+    def __str__(self) -> str:
+        way = " -> ".join(self.path)
+        return f"{self.resource} did not start ({way}): {self.reason}. {self.hint}"
+
+
+class StopError(ServingError, ExceptionGroup[Exception]):
+    """One or more resources failed to stop; every stop was attempted.
+
+    ``exceptions`` holds each resource's own error, with a note naming the resource.
+    """
+
+    def __new__(cls, exceptions: Sequence[Exception]) -> Self:
+        """Make the group; its message is always the same."""
+        return super().__new__(cls, "resources did not stop cleanly", exceptions)
+
+    def __init__(self, exceptions: Sequence[Exception]) -> None:
+        super().__init__("resources did not stop cleanly", exceptions)
+
+    def derive(  # type: ignore[override]  # narrower: a part of it is one too
+        self, exceptions: Sequence[Exception]
+    ) -> StopError:
+        """Make the group that ``split`` and ``subgroup`` give."""
+        return StopError(exceptions)
+
+
+class NotReadyError(ServingError):
+    """A loaded object was asked for while the container is not running.
+
+    Attributes:
+        provider: Name of the provider asked.
+        state: State of its container, such as ``not started`` or ``stopped``.
+        hint: What to do.
+    """
+
+    def __init__(self, *, provider: str, state: str, hint: str) -> None:
+        self.provider = provider
+        self.state = state
+        self.hint = hint
+        super().__init__(provider, state)
+
+    def __str__(self) -> str:
+        return f"{self.provider} is not loaded ({self.state}). {self.hint}"

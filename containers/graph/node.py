@@ -1,0 +1,70 @@
+"""What the graph is made of: nodes and edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dependency_injector import providers
+
+from containers.errors import GraphError
+
+Provider = providers.Provider[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One use of a provider by another.
+
+    Attributes:
+        argument: Name of the argument that receives it, ``[0]`` for a positional one,
+            ``override`` when one provider stands in for the other.
+        target: Name of the provider used.
+        accessor: What is taken from it, such as ``.provided.chat``; empty for all of
+            it.
+    """
+
+    argument: str
+    target: str
+    accessor: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.argument}={self.target}{self.accessor}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A provider with a name, as its overrides leave it.
+
+    Attributes:
+        name: Attribute name in the container; a resource declared inside an argument
+            is called ``<user>.<argument>``.
+        chain: The declared provider, then what overrides it, and so on; the last one
+            is the one that really provides.
+        edges: What the last one uses, in the order of its arguments.
+        inner: Nameless providers among its arguments.
+        replaced: Names that the declared provider would use were it not overridden.
+        problems: What was found wrong while reading.
+    """
+
+    name: str
+    chain: tuple[Provider, ...]
+    edges: tuple[Edge, ...] = ()
+    inner: tuple[Provider, ...] = ()
+    replaced: tuple[str, ...] = ()
+    problems: tuple[GraphError, ...] = ()
+
+    @property
+    def provider(self) -> Provider:
+        """The provider that is really called."""
+        return self.chain[-1]
+
+    @property
+    def is_resource(self) -> bool:
+        """Whether it is loaded once at the start, as opposed to made when asked."""
+        return any(isinstance(p, providers.BaseResource) for p in self.chain)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the providers it uses, each once."""
+        return tuple(dict.fromkeys(edge.target for edge in self.edges))

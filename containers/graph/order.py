@@ -1,0 +1,41 @@
+"""The order a graph asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from containers.errors import GraphError
+
+
+def levels(uses: Mapping[str, Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Names by level: each uses only names of earlier levels.
+
+    Args:
+        uses: What each name uses; names of a level keep this order.
+
+    Raises:
+        GraphError: There is a cycle.
+    """
+    sorter = TopologicalSorter(uses)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        # graphlib lists a cycle from what is used to its user.
+        raise cycle(reversed(error.args[1])) from None
+    rank = {name: index for index, name in enumerate(uses)}
+    found = []
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        sorter.done(*ready)
+        found.append(tuple(sorted(ready, key=rank.__getitem__)))
+    return tuple(found)
+
+
+def cycle(names: Iterable[str]) -> GraphError:
+    """The error of providers that use each other, first name again at the end."""
+    return GraphError(
+        providers=tuple(names),
+        reason="providers use each other in a circle",
+        hint="Let one of them take what it needs from a third.",
+    )

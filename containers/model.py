@@ -1,0 +1,94 @@
+"""THE GRAPH of one served model: the container class is the diagram."""
+
+from __future__ import annotations
+
+from dependency_injector import containers, providers
+
+from containers import resources
+from containers.lifecycle import LoadedContainer, Resource
+from containers.settings import ModelSettings
+
+
+class ModelContainer(containers.DeclarativeContainer):
+    """One model's vLLM objects, from its settings to its serving objects.
+
+    Every edge is an argument. Nothing starts before :func:`containers.running` or the
+    app's lifespan starts it; from then on every provider's value is a plain object.
+    """
+
+    instance_type = LoadedContainer
+
+    settings = providers.Dependency(instance_of=ModelSettings)
+
+    model = Resource(
+        resources.model,
+        source=settings.provided.source,
+    )
+    vllm_config = Resource(
+        resources.vllm_config,
+        settings=settings,
+        model=model,
+    )
+    tokenizer = Resource(
+        resources.tokenizer,
+        vllm_config=vllm_config,
+    )
+    chat_template = Resource(
+        resources.chat_template,
+        settings=settings.provided.chat,
+        vllm_config=vllm_config,
+        tokenizer=tokenizer,
+    )
+    renderer = Resource(
+        resources.renderer,
+        vllm_config=vllm_config,
+        tokenizer=tokenizer,
+    )
+    engine = Resource(
+        resources.engine,
+        settings=settings,
+        vllm_config=vllm_config,
+        renderer=renderer,
+    )
+    models = Resource(
+        resources.models,
+        names=settings.provided.names,
+        engine=engine,
+        renderer=renderer,
+        vllm_config=vllm_config,
+    )
+    online_renderer = Resource(
+        resources.online_renderer,
+        settings=settings.provided.chat,
+        vllm_config=vllm_config,
+        renderer=renderer,
+        chat_template=chat_template,
+    )
+    serving_chat = Resource(
+        resources.serving_chat,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_completion = Resource(
+        resources.serving_completion,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_tokenization = Resource(
+        resources.serving_tokenization,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        settings=settings.provided.chat,
+    )

@@ -1,0 +1,57 @@
+"""The online renderer: requests to prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from containers.chat_template import ChatTemplate
+from containers.settings import ChatSettings
+
+
+def online_renderer(
+    *,
+    settings: ChatSettings,
+    vllm_config: Any,
+    renderer: Any,
+    chat_template: ChatTemplate,
+) -> Any:
+    """Build vLLM's ``OnlineRenderer``, which turns requests into prompts.
+
+    Args:
+        settings: The model's chat settings.
+        vllm_config: Configuration of the engine.
+        renderer: The injected renderer.
+        chat_template: Loaded chat template.
+
+    Returns:
+        The online renderer, warmed up: the first request compiles no template.
+
+    Raises:
+        InjectionError: ``chat_template`` is not loaded.
+        KeyError: vLLM knows no tool or reasoning parser of the configured name.
+
+    Source:
+        vllm/entrypoints/launchers/api_server/app_state.py (0.32.0).
+    """
+    from containers import vllm_api
+    from containers.serving.injected import request_logger, require_chat_template
+
+    require_chat_template(chat_template, owner="online_renderer")
+    built = vllm_api.OnlineRenderer(
+        vllm_config.model_config,
+        renderer,
+        request_logger=request_logger(settings),
+        chat_template=chat_template.explicit,
+        chat_template_content_format=chat_template.content_format,
+        trust_request_chat_template=settings.trust_request_chat_template,
+        enable_auto_tools=settings.enable_auto_tool_choice,
+        exclude_tools_when_tool_choice_none=(
+            settings.exclude_tools_when_tool_choice_none
+        ),
+        tool_parser=settings.tool_call_parser,
+        reasoning_parser=settings.reasoning_parser,
+        default_chat_template_kwargs=settings.default_chat_template_kwargs,
+        log_error_stack=settings.log_error_stack,
+    )
+    built.warmup()
+    return built

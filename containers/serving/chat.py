@@ -1,0 +1,76 @@
+"""Chat completions: vLLM's serving object around an injected tokenizer and template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from containers.chat_template import ChatTemplate
+from containers.serving.injected import bound_renderer, request_logger
+from containers.settings import ChatSettings
+from containers.vllm_api import OpenAIServingChat
+from containers.vllm_api.client import EngineView
+
+
+class ServingChat(OpenAIServingChat):
+    """vLLM's ``OpenAIServingChat``, ready the moment it is constructed.
+
+    It can be constructed and used inside a running event loop or without one, and
+    never loads anything: what templates and tokenizes a request is what it was given.
+
+    Args:
+        engine: Client of a started engine, or a double; must outlive this object.
+        models: vLLM's ``OpenAIServingModels``.
+        tokenizer: Loaded tokenizer, the one ``online_renderer`` was built around.
+        chat_template: Loaded chat template.
+        online_renderer: vLLM's ``OnlineRenderer``.
+        vllm_config: Configuration of the engine.
+        settings: The model's chat settings.
+
+    Raises:
+        InjectionError: ``tokenizer`` or ``chat_template`` is not loaded, or the
+            tokenizer is not the renderer's.
+        KeyError: vLLM knows no tool or reasoning parser of the configured name.
+
+    Source:
+        vllm/entrypoints/generate/api_router.py ``init_generate_state`` (0.32.0).
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: Any,
+        models: Any,
+        tokenizer: Any,
+        chat_template: ChatTemplate,
+        online_renderer: Any,
+        vllm_config: Any,
+        settings: ChatSettings,
+    ) -> None:
+        renderer = bound_renderer(
+            online_renderer,
+            tokenizer=tokenizer,
+            chat_template=chat_template,
+            owner=type(self).__name__,
+        )
+        super().__init__(
+            EngineView(engine, renderer=renderer.renderer, vllm_config=vllm_config),
+            models,
+            settings.response_role,
+            online_renderer=renderer,
+            request_logger=request_logger(settings),
+            chat_template=chat_template.explicit,
+            chat_template_content_format=chat_template.content_format,
+            trust_request_chat_template=settings.trust_request_chat_template,
+            return_tokens_as_token_ids=settings.return_tokens_as_token_ids,
+            reasoning_parser=settings.reasoning_parser or "",
+            enable_auto_tools=settings.enable_auto_tool_choice,
+            exclude_tools_when_tool_choice_none=(
+                settings.exclude_tools_when_tool_choice_none
+            ),
+            tool_parser=settings.tool_call_parser,
+            enable_prompt_tokens_details=settings.enable_prompt_tokens_details,
+            enable_force_include_usage=settings.enable_force_include_usage,
+            enable_log_outputs=settings.enable_log_outputs,
+            default_chat_template_kwargs=settings.default_chat_template_kwargs,
+        )
+        self.tokenizer = tokenizer

@@ -1,0 +1,8 @@
+"""``config.yaml`` as frozen, validated objects."""
+
+from containers.settings.chat import ChatSettings
+from containers.settings.model import ModelSettings
+from containers.settings.root import Settings
+from containers.settings.server import ServerSettings
+
+__all__ = ["ChatSettings", "ModelSettings", "ServerSettings", "Settings"]

@@ -1,0 +1,87 @@
+"""The ``chat`` section: what ``vllm serve`` calls its front-end arguments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from containers.settings.problems import refuse, refuse_keys
+from containers.settings.section import NonEmpty, Section
+
+
+def _template(value: str | None) -> str | None:
+    if value is not None and not value.strip():
+        raise refuse(
+            "is empty", "Write null to use the template of the model's tokenizer."
+        )
+    return value
+
+
+class ChatSettings(Section):
+    """How chat requests become prompts, and answers become messages.
+
+    Names and defaults are those of ``vllm serve``, without the ``chat_template_`` that
+    the section's own name already says.
+
+    Attributes:
+        template: ``None`` for the tokenizer's own template; else the path of a file,
+            the name of one of the tokenizer's named templates, or the Jinja text.
+        require_chat_template: Whether a model without any template fails to start
+            (otherwise only its chat requests fail).
+        content_format: How a template is handed message content: ``string``,
+            ``openai`` (a list of parts), or ``auto``, found out from the template.
+        response_role: Role of the messages the model answers with.
+        trust_request_chat_template: Whether a request may bring its own template.
+        default_chat_template_kwargs: Variables for the template; a request's win.
+        enable_auto_tool_choice: Whether the model may call tools by its own choice;
+            needs ``tool_call_parser``.
+        tool_call_parser: vLLM's parser that reads tool calls from the model's text.
+        exclude_tools_when_tool_choice_none: Whether ``tool_choice: none`` also keeps
+            the tools out of the prompt.
+        reasoning_parser: vLLM's parser that reads the reasoning from the text.
+        enable_prompt_tokens_details: Whether usage tells cached prompt tokens.
+        enable_force_include_usage: Whether every answer, streamed too, has its usage.
+        return_tokens_as_token_ids: Whether logprobs show ``token_id:N`` for text.
+        enable_log_requests: Whether requests are logged.
+        max_log_len: Characters or token ids of a prompt to log; ``None`` for all.
+        enable_log_outputs: Whether answers are logged; needs ``enable_log_requests``.
+        log_error_stack: Whether error answers are logged with their traceback.
+
+    Source: ``vllm serve --help=Frontend`` of vLLM 0.32. ``log_error_stack`` is off also
+    where ``VLLM_SERVER_DEV_MODE`` is set.
+    """
+
+    template: Annotated[str | None, AfterValidator(_template)] = None
+    require_chat_template: bool = False
+    content_format: Literal["auto", "string", "openai"] = "auto"
+    response_role: NonEmpty = "assistant"
+    trust_request_chat_template: bool = False
+    default_chat_template_kwargs: dict[str, Any] | None = None
+    enable_auto_tool_choice: bool = False
+    tool_call_parser: NonEmpty | None = None
+    exclude_tools_when_tool_choice_none: bool = False
+    reasoning_parser: NonEmpty | None = None
+    enable_prompt_tokens_details: bool = False
+    enable_force_include_usage: bool = False
+    return_tokens_as_token_ids: bool = False
+    enable_log_requests: bool = False
+    max_log_len: Annotated[int, Field(ge=0)] | None = None
+    enable_log_outputs: bool = False
+    log_error_stack: bool = False
+
+    @model_validator(mode="after")
+    def _needed_together(self) -> Self:
+        if self.enable_auto_tool_choice and not self.tool_call_parser:
+            problem = refuse(
+                "is true without a tool_call_parser",
+                "Set tool_call_parser to the parser that fits the model.",
+            )
+            raise refuse_keys({("enable_auto_tool_choice",): problem})
+        if self.enable_log_outputs and not self.enable_log_requests:
+            problem = refuse(
+                "is true without enable_log_requests",
+                "Set enable_log_requests: true as well.",
+            )
+            raise refuse_keys({("enable_log_outputs",): problem})
+        return self

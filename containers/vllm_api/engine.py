@@ -1,0 +1,138 @@
+"""vLLM's asynchronous engine around an injected renderer, started so it can be stopped.
+
+``AsyncLLM.__init__`` blocks for seconds to minutes while its engine-core process
+imports vLLM and loads the weights. It runs in a thread; to give up on it means to kill
+that process, upon which the constructor raises and vLLM cleans up after itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import threading
+from multiprocessing.process import BaseProcess
+from types import FunctionType
+from typing import Any
+
+from containers import vllm_api
+
+_construction = threading.Lock()
+
+
+def _with_renderer(async_llm: type[Any], renderer: Any) -> type[Any]:
+    """Subclass of ``AsyncLLM`` whose constructor takes this renderer, makes none.
+
+    The constructor's code is vLLM's own; only the name ``renderer_from_config`` means
+    something else to it. Nothing global changes: a plain ``AsyncLLM`` beside it is
+    what it was.
+
+    Source:
+        vllm/v1/engine/async_llm.py ``AsyncLLM.__init__`` (0.32.0).
+    """
+
+    def renderer_from_config(*_: Any, **__: Any) -> Any:
+        return renderer
+
+    own = async_llm.__init__
+    names = {**own.__globals__, renderer_from_config.__name__: renderer_from_config}
+    init = FunctionType(
+        own.__code__, names, own.__name__, own.__defaults__, own.__closure__
+    )
+    init.__kwdefaults__ = own.__kwdefaults__
+    return type(
+        async_llm.__name__, (async_llm,), {"__init__": init, "__module__": __name__}
+    )
+
+
+class EngineStart:
+    """One attempt to start an engine, which can be given up at any time.
+
+    Engines start one at a time in a process: the CPU build reads settings from the
+    environment while it starts, and the processes of this attempt must be told from
+    those of others.
+
+    Args:
+        vllm_config: A fresh configuration, for this engine alone.
+        renderer: The renderer the engine shall use; ``shutdown()`` of the engine shuts
+            it down too.
+        log_requests: Whether vLLM logs each request's id.
+        log_stats: Whether vLLM keeps and logs statistics.
+    """
+
+    def __init__(
+        self,
+        *,
+        vllm_config: Any,
+        renderer: Any,
+        log_requests: bool = False,
+        log_stats: bool = True,
+    ) -> None:
+        self._vllm_config = vllm_config
+        self._renderer = renderer
+        self._options = {
+            "usage_context": vllm_api.UsageContext.OPENAI_API_SERVER,
+            "enable_log_requests": log_requests,
+            "disable_log_stats": not log_stats,
+        }
+        self._given_up = threading.Event()
+        self._before: set[BaseProcess] | None = None
+
+    def run(self) -> Any:
+        """Construct the engine; blocks until it is ready to generate.
+
+        Raises:
+            RuntimeError: The engine-core process failed (its log has the cause), or
+                the attempt was given up.
+        """
+        with _construction:
+            if self._given_up.is_set():
+                raise RuntimeError("the start of the engine was given up")
+            self._before = set(multiprocessing.active_children())
+            async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
+            try:
+                return async_llm.from_vllm_config(self._vllm_config, **self._options)
+            finally:
+                self._before = None
+
+    def give_up(self) -> None:
+        """Kill the processes of this attempt; ``run`` then raises soon."""
+        self._given_up.set()
+        before = self._before
+        if before is None:
+            return
+        for process in multiprocessing.active_children():
+            if process not in before and process.name.startswith("EngineCore"):
+                process.kill()
+
+
+async def start_engine(start: EngineStart) -> Any:
+    """Run an engine's start in a thread and return the engine.
+
+    Cancelled, it gives the start up and waits until its thread has ended, so no
+    process and no half-made engine is left behind.
+    """
+    construction = asyncio.ensure_future(asyncio.to_thread(start.run))
+    try:
+        engine = await asyncio.shield(construction)
+    except asyncio.CancelledError:
+        await _abandon(start, construction)
+        raise
+    # Without it an engine that dies before its first request still says is_running.
+    engine._run_output_handler()  # noqa: SLF001  # vLLM starts it so inside a loop
+    return engine
+
+
+async def _abandon(start: EngineStart, construction: asyncio.Future[Any]) -> None:
+    while not construction.done():
+        start.give_up()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([construction], timeout=0.1)
+    if construction.cancelled() or construction.exception() is not None:
+        return
+    await stop_engine(construction.result())
+
+
+async def stop_engine(engine: Any) -> None:
+    """Shut an engine down with its processes and its renderer; blocks in a thread."""
+    await asyncio.to_thread(engine.shutdown)

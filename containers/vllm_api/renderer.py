@@ -1,0 +1,39 @@
+"""vLLM's renderer, which templates and tokenizes every prompt of one engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from containers import vllm_api
+from containers.vllm_api.tokenizer import is_hf_tokenizer
+
+
+def build_renderer(vllm_config: Any, tokenizer: Any) -> Any:
+    """Build the renderer around a loaded tokenizer.
+
+    The renderer works on its own copies of the tokenizer, one a thread, so requests
+    never share one; ``injected_tokenizer`` on it says which tokenizer they are of.
+
+    Source:
+        vllm/renderers/registry.py ``renderer_from_config`` (0.32.0), which would load
+        the tokenizer itself.
+    """
+    model_config = vllm_config.model_config
+    mode, *_ = vllm_api.tokenizer_args_from_config(model_config)
+    renderer = vllm_api.RENDERER_REGISTRY.load_renderer(
+        mode, vllm_config, _as_vllm_loads_it(tokenizer)
+    )
+    renderer.injected_tokenizer = tokenizer
+    return renderer
+
+
+def _as_vllm_loads_it(tokenizer: Any) -> Any:
+    """A tokenizer straight from transformers, with what vLLM adds to those it loads."""
+    if is_hf_tokenizer(tokenizer) and not hasattr(tokenizer, "max_chars_per_token"):
+        return vllm_api.get_cached_tokenizer(tokenizer)
+    return tokenizer
+
+
+def tokenizer_of(renderer: Any) -> Any:
+    """Tokenizer a renderer was built around."""
+    return getattr(renderer, "injected_tokenizer", renderer.tokenizer)

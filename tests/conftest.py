@@ -1,0 +1,51 @@
+"""What every test may ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+# A test run tells nobody, and asks no model hub.
+os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+os.environ.setdefault("DO_NOT_TRACK", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+
+import pytest
+from dependency_injector.containers import Container
+
+from containers import ModelContainer, ModelSettings
+from containers.testing import tiny_model
+
+MODEL = "tiny"
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with a tokenizer and a chat template, without weights."""
+    return tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def model_settings(tiny_folder: Path) -> ModelSettings:
+    """Settings of the tiny model."""
+    return tiny_settings(tiny_folder)
+
+
+@pytest.fixture
+def new_container(model_settings: ModelSettings) -> Callable[[], Container]:
+    """Makes containers of the tiny model; override the engine before starting one."""
+    return lambda: ModelContainer(settings=model_settings)
+
+
+def tiny_settings(folder: Path, **chat: object) -> ModelSettings:
+    """Settings of a model folder made by ``tiny_model``."""
+    return ModelSettings.model_validate(
+        {
+            "name": MODEL,
+            "source": str(folder),
+            "engine": {"max_model_len": 256, "enforce_eager": True},
+            "chat": chat,
+        }
+    )
