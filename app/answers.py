@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Coroutine
+from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from fastapi import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from app.errors import SHUTTING_DOWN, unavailable
+from app.flights import Flights
+from app.service import service_of
 
 T = TypeVar("T")
 
 CLIENT_CLOSED_REQUEST = 499
 """Status of an answer nobody reads any more, for logs and metrics."""
+
+
+class ClientGoneError(Exception):
+    """The client closed its connection before its answer was made."""
+
+
+class CutError(Exception):
+    """The answer was ended because the server is shutting down."""
 
 
 async def answer(request: Request, work: Coroutine[Any, Any, Any]) -> Response:
@@ -25,40 +40,45 @@ async def answer(request: Request, work: Coroutine[Any, Any, Any]) -> Response:
             async generator of server-sent events. It is cancelled, and with it the
             generation, when the client goes away first.
     """
+    flights = service_of(request).flights
     try:
-        result = await until_disconnect(request.receive, work)
+        with flights.one():
+            result = await until_ended(work, request.receive, flights.cut)
     except ClientGoneError:
         return Response(status_code=CLIENT_CLOSED_REQUEST)
+    except CutError:
+        return unavailable(SHUTTING_DOWN)
     if isinstance(result, AsyncGenerator):
-        return EventStream(result)
+        return EventStream(result, flights)
     status = getattr(getattr(result, "error", None), "code", 200)
     return JSONResponse(result.model_dump(), status_code=int(status))
 
 
-class ClientGoneError(Exception):
-    """The client closed its connection before its answer was made."""
-
-
-async def until_disconnect(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Await work, or cancel it when the client goes away.
+async def until_ended(
+    work: Coroutine[Any, Any, T], receive: Receive, cut: asyncio.Event
+) -> T:
+    """Await work, or cancel it when the client goes away or the server has to stop.
 
     It listens on ASGI's ``receive``, not on ``Request.is_disconnected``, which a
     ``BaseHTTPMiddleware`` of the host keeps from ever turning true.
 
     Raises:
         ClientGoneError: The client is gone; ``work`` has ended by then.
+        CutError: ``cut`` was set; ``work`` has ended by then.
     """
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_disconnected(receive))
+    cutting = asyncio.ensure_future(cut.wait())
+    waiting: set[asyncio.Future[Any]] = {task, gone, cutting}
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
-        raise ClientGoneError
+        raise ClientGoneError if gone.done() else CutError
     finally:
-        for each in (task, gone):
+        for each in waiting:
             each.cancel()
-        await asyncio.gather(task, gone, return_exceptions=True)
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _disconnected(receive: Receive) -> None:
@@ -72,20 +92,50 @@ class EventStream(StreamingResponse):
     Args:
         events: Generator of ready-made events. It is closed in any case, so its
             generation is aborted at once rather than when it is collected.
+        flights: The app's requests in flight; when they are cut, the stream ends with
+            an error event and ``[DONE]``.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[str, None]) -> None:
+    def __init__(self, events: AsyncGenerator[str, None], flights: Flights) -> None:
         super().__init__(events)
         self._events = events
+        self._flights = flights
+        self._started = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until they end or the client is gone."""
+        """Send events until they end, the client is gone, or all has to end."""
         del scope
-        try:
-            await until_disconnect(receive, self.stream_response(send))
-        except (ClientGoneError, OSError):
-            return
-        finally:
-            await self._events.aclose()
+
+        async def noting_start(message: Message) -> None:
+            self._started = True
+            await send(message)
+
+        with self._flights.one(), suppress(ClientGoneError, OSError):
+            try:
+                await until_ended(
+                    self.stream_response(noting_start), receive, self._flights.cut
+                )
+            except CutError:
+                await self._end_with_error(send)
+            finally:
+                await self._events.aclose()
+
+    async def _end_with_error(self, send: Send) -> None:
+        if not self._started:
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": self.status_code,
+                    "headers": self.raw_headers,
+                }
+            )
+        error = {
+            "message": SHUTTING_DOWN,
+            "type": "ServiceUnavailableError",
+            "param": None,
+            "code": int(HTTPStatus.SERVICE_UNAVAILABLE),
+        }
+        events = f"data: {json.dumps({'error': error})}\n\ndata: [DONE]\n\n"
+        await send({"type": "http.response.body", "body": events.encode()})

@@ -14,11 +14,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from containers.errors import NotReadyError, ServingError
-from containers.vllm_api.error_response import error_content, validation_response
+from containers.vllm_api.error_response import (
+    error_content,
+    is_engine_death,
+    validation_response,
+)
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_S = 5
+SHUTTING_DOWN = "The server is shutting down; ask another one."
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -60,6 +65,8 @@ async def respond(error: Exception) -> Response:
         return await validation_response(error)
     if isinstance(error, HTTPException):
         return http_response(error)
+    if is_engine_death(error):
+        return unavailable(str(error))
     content, status = error_content(error)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("A request failed: %s", error, exc_info=error)
@@ -69,15 +76,20 @@ async def respond(error: Exception) -> Response:
 def serving_error_response(error: ServingError) -> JSONResponse:
     """Answer to one of our own errors: 503 while models load, else 500."""
     if isinstance(error, NotReadyError):
-        return error_response(
-            str(error),
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            kind="ServiceUnavailableError",
-            headers={"Retry-After": str(RETRY_AFTER_S)},
-        )
+        return unavailable(str(error))
     logger.error("A request failed: %s", error, exc_info=error)
     return error_response(
         str(error), HTTPStatus.INTERNAL_SERVER_ERROR, kind="InternalServerError"
+    )
+
+
+def unavailable(message: str) -> JSONResponse:
+    """Answer 503: this server cannot now, another one or a later try can."""
+    return error_response(
+        message,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        kind="ServiceUnavailableError",
+        headers={"Retry-After": str(RETRY_AFTER_S)},
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import multiprocessing
+import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
@@ -18,6 +20,13 @@ from containers.settings import ServerSettings
 
 EXIT_OK = 0
 EXIT_FAILED = 1
+
+CLOSE_TIMEOUT_S = 5
+"""Seconds connections have to close once nothing is in flight any more."""
+DEATH_TIMEOUT_S = 5.0
+"""Seconds requests have to be answered after their engine died."""
+FORCE_AFTER_S = 10.0
+"""Seconds more than all timeouts together before the process is ended by force."""
 
 
 def listen(server: ServerSettings) -> socket.socket:
@@ -49,13 +58,13 @@ class Server(uvicorn.Server):
 
 
 class ServerProcess:
-    """Serves an app until a signal comes or its start fails.
+    """Serves an app until a signal comes, its start fails or its engine dies.
 
     Args:
         app: App made with ``wait_until_ready=False``.
         settings: Server settings.
         on_ready: Called when the model is loaded.
-        on_failure: Called with the error when it could not be loaded.
+        on_failure: Called with what failed: the start, or the engine.
     """
 
     def __init__(
@@ -64,20 +73,22 @@ class ServerProcess:
         settings: ServerSettings,
         *,
         on_ready: Callable[[], None],
-        on_failure: Callable[[BaseException], None],
+        on_failure: Callable[[str], None],
     ) -> None:
         self._service: Service = getattr(app.state, STATE_ATTRIBUTE)
         self._service.on_change = self._on_change
+        self._settings = settings
         self._on_ready = on_ready
         self._on_failure = on_failure
         self._status = EXIT_OK
+        self._ending: asyncio.Task[None] | None = None
         self._server = Server(
             uvicorn.Config(
                 app,
                 root_path=settings.root_path,
                 log_level=settings.uvicorn_log_level,
                 access_log=False,
-                timeout_graceful_shutdown=math.ceil(settings.stop_timeout_s),
+                timeout_graceful_shutdown=CLOSE_TIMEOUT_S,
             )
         )
 
@@ -85,19 +96,46 @@ class ServerProcess:
         """Serve on a bound socket and return the process' exit status."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._stop)
+            loop.add_signal_handler(number, self._on_signal)
         await self._server.serve(sockets=[listener])
         return self._status
+
+    def _on_signal(self) -> None:
+        if self._ending is None:
+            self._end(self._settings.drain_timeout_s)
+        else:
+            self._service.flights.end_all()
 
     def _on_change(self) -> None:
         if self._service.state == "ready":
             self._on_ready()
-        if self._service.error is not None:
-            self._status = EXIT_FAILED
-            self._server.should_exit = True
-            self._on_failure(self._service.error)
+        elif self._service.state == "failed":
+            self._fail(f"the start failed: {self._service.error}", 0)
+        elif self._service.state == "engine dead":
+            self._fail("the engine's process has died", DEATH_TIMEOUT_S)
 
-    def _stop(self) -> None:
-        if self._server.should_exit:
-            self._server.force_exit = True
+    def _fail(self, reason: str, timeout_s: float) -> None:
+        self._status = EXIT_FAILED
+        self._on_failure(reason)
+        self._end(timeout_s)
+
+    def _end(self, drain_timeout_s: float) -> None:
+        if self._ending is not None:
+            return
+        self._ending = asyncio.ensure_future(self._drain(drain_timeout_s))
+        bound_s = drain_timeout_s + CLOSE_TIMEOUT_S + self._settings.stop_timeout_s
+        force = threading.Timer(bound_s + FORCE_AFTER_S, end_by_force)
+        force.daemon = True
+        force.start()
+
+    async def _drain(self, timeout_s: float) -> None:
+        # The port stays open meanwhile, so that probes can be told to stay away.
+        await self._service.drain(timeout_s=timeout_s)
         self._server.should_exit = True
+
+
+def end_by_force() -> None:
+    """End this process and its children at once, when an orderly end takes too long."""
+    for child in multiprocessing.active_children():
+        child.kill()
+    os._exit(EXIT_FAILED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -10,21 +11,37 @@ from typing import Any, Literal
 from dependency_injector.containers import Container
 from starlette.requests import HTTPConnection
 
+from app.canary import Canary
+from app.flights import Flights
+from app.one_process import refuse_sibling_workers
 from containers.errors import NotReadyError
-from containers.lifecycle import running
+from containers.lifecycle import Record, lifecycle_of, running
 from containers.registry import ModelRegistry
 
 STATE_ATTRIBUTE = "vllm_di"
 
-State = Literal["not started", "starting", "ready", "stopping", "stopped", "failed"]
+ENGINE_CHECK_EVERY_S = 0.1
+
+State = Literal[
+    "not started",
+    "starting",
+    "ready",
+    "draining",
+    "stopping",
+    "stopped",
+    "failed",
+    "engine dead",
+]
 
 HINTS: dict[State, str] = {
     "not started": "The app's lifespan has not run: use `with TestClient(app)`, or "
     "run a mounted sub-app's lifespan from its parent's.",
     "starting": "Wait until the model is loaded.",
-    "stopping": "The server is shutting down.",
+    "draining": "The server is shutting down; ask another one.",
+    "stopping": "The server is shutting down; ask another one.",
     "stopped": "The app's lifespan has ended.",
     "failed": "The model could not be loaded; the server's log says why.",
+    "engine dead": "The engine's process has died; restart the server.",
 }
 
 
@@ -38,6 +55,7 @@ class Service:
     Attributes:
         state: Where the container is in its life.
         error: What failed, in state ``failed``.
+        flights: The requests being answered.
         on_change: Called after every change of ``state``, on the event loop.
     """
 
@@ -45,8 +63,11 @@ class Service:
         self.container = container
         self.state: State = "not started"
         self.error: BaseException | None = None
+        self.flights = Flights()
         self.on_change: Callable[[], None] = lambda: None
         self._registry: ModelRegistry | None = None
+        self._canaries: list[Canary] = []
+        self._began = time.monotonic()
 
     @property
     def registry(self) -> ModelRegistry:
@@ -61,6 +82,27 @@ class Service:
             )
         return self._registry
 
+    @property
+    def records(self) -> list[Record]:
+        """What is known of each resource, model by model."""
+        return [
+            record
+            for model in self.container.models().values()
+            for record in lifecycle_of(model).records.values()
+        ]
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start began."""
+        return time.monotonic() - self._began
+
+    @property
+    def trouble(self) -> str:
+        """Why no traffic should come here, or an empty string."""
+        if self.state != "ready":
+            return self.state
+        return next((each.trouble for each in self._canaries if each.trouble), "")
+
     @asynccontextmanager
     async def lifespan(self, *, wait_until_ready: bool = True) -> AsyncIterator[None]:
         """Start the container, and stop it at the end.
@@ -70,7 +112,9 @@ class Service:
                 raise what failed. Otherwise the start goes on in the background;
                 ``state`` and ``on_change`` tell its end.
         """
+        refuse_sibling_workers()
         settled, stop = asyncio.Event(), asyncio.Event()
+        self.flights, self.error, self._began = Flights(), None, time.monotonic()
         self._enter("starting")
         live = asyncio.create_task(self._live(settled, stop), name="vllm-di service")
         try:
@@ -87,33 +131,70 @@ class Service:
         if not live.cancelled():
             live.result()
 
+    async def drain(self, *, timeout_s: float) -> None:
+        """Take no new requests, let those in flight end, and end the rest.
+
+        A host app that learns of its end before its lifespan does may call it; the
+        ``vllm-di`` command does so at SIGTERM.
+
+        Args:
+            timeout_s: Seconds requests in flight may go on. Then a stream ends with an
+                error event, any other request with 503.
+        """
+        if self.state == "ready":
+            self._enter("draining")
+        if not await self.flights.land(timeout_s=timeout_s):
+            self.flights.end_all()
+            await self.flights.land(timeout_s=1.0)
+
     async def _live(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
-        self.error = None
         try:
             async with running(self.container) as application:
-                self._registry = application.registry
-                self._enter("ready")
+                self._enter("ready", application.registry)
                 settled.set()
-                await stop.wait()
-                self._enter("stopping")
+                await self._watch(application.registry, stop)
+                if self.state != "engine dead":
+                    self._enter("stopping")
         except asyncio.CancelledError:
             self._enter("stopped")
             raise
         except Exception as error:
-            self.error = error
-            self._enter("failed")
             if settled.is_set():
                 raise
+            self.error = error
+            self._enter("failed")
         else:
             self._enter("stopped")
         finally:
             settled.set()
 
-    def _enter(self, state: State) -> None:
-        self.state = state
-        if state != "ready":
-            self._registry = None
+    async def _watch(self, registry: ModelRegistry, stop: asyncio.Event) -> None:
+        self._canaries = [
+            Canary(model.engine, model.settings.canary)
+            for model in registry.models
+            if model.settings.canary is not None
+        ]
+        async with asyncio.TaskGroup() as tasks:
+            watchers = [tasks.create_task(self._watch_engines(registry))]
+            watchers += [tasks.create_task(each.run()) for each in self._canaries]
+            await stop.wait()
+            for watcher in watchers:
+                watcher.cancel()
+
+    async def _watch_engines(self, registry: ModelRegistry) -> None:
+        # ``errored``, since an engine that died before its first request still says
+        # ``is_running``; vLLM offers nothing to wait for.
+        while not _any_errored(registry):  # noqa: ASYNC110  # as said
+            await asyncio.sleep(ENGINE_CHECK_EVERY_S)
+        self._enter("engine dead")
+
+    def _enter(self, state: State, registry: ModelRegistry | None = None) -> None:
+        self.state, self._registry = state, registry
         self.on_change()
+
+
+def _any_errored(registry: ModelRegistry) -> bool:
+    return any(getattr(each.engine, "errored", False) for each in registry.models)
 
 
 def service_of(connection: HTTPConnection) -> Service:

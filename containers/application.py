@@ -40,6 +40,7 @@ async def registry(
                 running(
                     container,
                     timeout_s=server.start_timeout_s,
+                    resource_timeout_s=server.resource_start_timeout_s,
                     stop_timeout_s=server.stop_timeout_s,
                 )
             )

@@ -12,10 +12,13 @@ class ModelRegistry:
 
     Args:
         models: Running models, the default one first; at least one.
+
+    Attributes:
+        models: The same.
     """
 
     def __init__(self, models: Sequence[Running]) -> None:
-        self._models = tuple(models)
+        self.models = tuple(models)
         self._by_name = {
             name: model for model in reversed(models) for name in model.settings.names
         }
@@ -23,7 +26,7 @@ class ModelRegistry:
     @property
     def default(self) -> Running:
         """The model of requests that name none."""
-        return self._models[0]
+        return self.models[0]
 
     @property
     def names(self) -> tuple[str, ...]:

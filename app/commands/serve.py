@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
             app,
             settings.server,
             on_ready=lambda: announce(progress, settings, listener.getsockname()),
-            on_failure=lambda error: progress.say(f"the start failed: {error}"),
+            on_failure=progress.say,
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(process.run(listener))

@@ -3,12 +3,12 @@
 from fastapi import APIRouter
 
 from app.errors import ServingRoute
-from app.routes import chat, completions, health, metrics, models, tokenize, version
+from app.routes import chat, completions, metrics, models, probes, tokenize, version
 
 
 def router() -> APIRouter:
     """Collect every route in a router of its own, ready to be included in an app."""
     every = APIRouter(route_class=ServingRoute)
-    for noun in (chat, completions, models, tokenize, health, version, metrics):
+    for noun in (chat, completions, models, tokenize, probes, version, metrics):
         every.include_router(noun.router)
     return every

@@ -9,6 +9,7 @@ from typing import Any
 from dependency_injector import providers
 
 from containers.errors import GraphError
+from containers.graph.expected import check_override
 from containers.graph.injections import CALLING
 from containers.graph.node import Node, Provider
 
@@ -21,7 +22,7 @@ def check_node(node: Node) -> None:
     """
     for problem in node.problems:
         raise problem
-    _check_override_type(node)
+    check_override(node)
     for provider in (node.provider, *node.inner):
         _check_signature(node.name, provider)
 
@@ -62,39 +63,3 @@ def _signature_hint(signature: inspect.Signature, given: dict[str, Any]) -> str:
             if near:
                 return f"Did you mean {near[0]} for {name}?"
     return "Make the container's arguments and the builder's parameters agree."
-
-
-def _check_override_type(node: Node) -> None:
-    for declared in node.chain:
-        if not isinstance(declared, providers.Dependency):
-            continue
-        wanted = declared.instance_of
-        found = _misfit(node.provider, wanted)
-        if found is not None:
-            raise GraphError(
-                providers=(node.name,),
-                reason=f"it must be a {wanted.__name__}, not a {found.__name__}",
-                hint="Pass or override it with an object of that type.",
-            )
-
-
-def _misfit(provider: Provider, wanted: type) -> type | None:
-    """Type of what a provider gives, if it is known without a call and wrong."""
-    match provider:
-        case providers.Configuration():
-            return None
-        case providers.Object():
-            given = provider.provides
-            return None if isinstance(given, wanted) else type(given)
-        case providers.Factory() | providers.BaseSingleton():
-            made: Any = provider.provides
-            is_wrong = inspect.isclass(made) and not _is_subclass(made, wanted)
-            return made if is_wrong else None
-    return None
-
-
-def _is_subclass(found: type, wanted: type) -> bool:
-    try:
-        return issubclass(found, wanted)
-    except TypeError:
-        return True  # a protocol with attributes can only be asked about an object

@@ -13,6 +13,7 @@ from dependency_injector import providers
 from containers.errors import GraphError
 from containers.graph import checks, order, pictures
 from containers.graph.node import Node
+from containers.graph.pictures import Spans
 from containers.graph.reading import read
 
 
@@ -150,13 +151,33 @@ class Graph:
             for name in level:
                 checks.check_node(self._nodes[name])
 
-    def text(self) -> str:
-        """Picture of the levels, one provider a line with what it uses."""
-        return pictures.text(self._nodes, self.levels())
+    def text(self, spans: Spans | None = None) -> str:
+        """Picture of the levels, one provider a line with what it uses.
 
-    def mermaid(self) -> str:
-        """Picture as a Mermaid flowchart, edges from what is used to its user."""
-        return pictures.mermaid(self._nodes)
+        Args:
+            spans: Times of the last start by resource name, here and for the other
+                pictures; text and drawing then show the start-up waterfall.
+        """
+        return pictures.text(self._nodes, self.levels(), spans or {})
+
+    def mermaid(self, spans: Spans | None = None) -> str:
+        """Picture as a Mermaid flowchart, edges from what is used to its user.
+
+        Here and in the other drawings an edge that a longer way implies is left out.
+        """
+        return pictures.mermaid(self._nodes, self._essential(), spans or {})
+
+    def dot(self, spans: Spans | None = None) -> str:
+        """Picture in Graphviz' language."""
+        return pictures.dot(self._nodes, self._essential(), spans or {})
+
+    def svg(self, spans: Spans | None = None) -> str:
+        """Picture as an SVG image."""
+        return pictures.svg(self._nodes, self._essential(), self.levels(), spans or {})
+
+    def _essential(self) -> dict[str, tuple[str, ...]]:
+        self.levels()  # a cycle has no essential edges
+        return order.essential({n: node.targets for n, node in self._nodes.items()})
 
     def _users(self) -> dict[str, set[str]]:
         users: dict[str, set[str]] = {name: set() for name in self._nodes}

@@ -32,6 +32,25 @@ def levels(uses: Mapping[str, Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
+def essential(uses: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """What each name uses, without what a longer way along other uses implies.
+
+    Args:
+        uses: What each name uses, without cycles; every name is a key.
+    """
+    reach: dict[str, set[str]] = {}
+    for name in TopologicalSorter(uses).static_order():
+        reach[name] = {name}.union(*(reach[target] for target in uses[name]))
+    return {
+        name: tuple(
+            target
+            for target in targets
+            if not any(target in reach[other] for other in targets if other != target)
+        )
+        for name, targets in ((name, tuple(uses[name])) for name in uses)
+    }
+
+
 def cycle(names: Iterable[str]) -> GraphError:
     """The error of providers that use each other, first name again at the end."""
     return GraphError(

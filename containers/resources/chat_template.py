@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from containers.chat_template import ChatTemplate
 from containers.errors import ChatTemplateError
+from containers.graph import Expected
 from containers.settings import ChatSettings
 
 logger = logging.getLogger(__name__)
@@ -15,10 +16,18 @@ logger = logging.getLogger(__name__)
 PROBE = "Is this template in order?"
 JINJA_MARKS = ("{{", "{%", "{#", "\n")
 
+LoadedTemplate = Annotated[
+    ChatTemplate,
+    Expected(
+        "a loaded ChatTemplate",
+        hint="Wrap Jinja text: ChatTemplate.literal(text).",
+    ),
+]
+
 
 def chat_template(
     *, settings: ChatSettings, vllm_config: Any, tokenizer: Any
-) -> ChatTemplate:
+) -> LoadedTemplate:
     """Load the chat template and render one user turn with it.
 
     Args:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
+from containers.graph import Expected
 from containers.settings import ModelSettings
+
+EngineClient = Annotated[
+    Any,
+    Expected(
+        "an engine client",
+        has=("generate", "encode", "abort", "check_health"),
+        hint="Override it with an engine, or with FakeEngine of containers.testing.",
+    ),
+]
 
 
 async def engine(
     *, settings: ModelSettings, vllm_config: Any, renderer: Any
-) -> AsyncIterator[Any]:
+) -> AsyncIterator[EngineClient]:
     """Start vLLM's engine process around the injected renderer.
 
     Args:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from containers.graph import Expected
+
+ServedModels = Annotated[
+    Any, Expected("an OpenAIServingModels", has=("model_name", "show_available_models"))
+]
 
 
 async def models(
     *, names: Sequence[str], engine: Any, renderer: Any, vllm_config: Any
-) -> Any:
+) -> ServedModels:
     """Build vLLM's list of served models.
 
     Args:

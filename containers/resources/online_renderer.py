@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from containers.chat_template import ChatTemplate
+from containers.graph import Expected
 from containers.settings import ChatSettings
+
+BuiltOnlineRenderer = Annotated[
+    Any, Expected("an OnlineRenderer", has=("render_chat", "render_completion"))
+]
 
 
 def online_renderer(
@@ -14,7 +19,7 @@ def online_renderer(
     vllm_config: Any,
     renderer: Any,
     chat_template: ChatTemplate,
-) -> Any:
+) -> BuiltOnlineRenderer:
     """Build vLLM's ``OnlineRenderer``, which turns requests into prompts.
 
     Args:

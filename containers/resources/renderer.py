@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
+
+from containers.graph import Expected
+
+BuiltRenderer = Annotated[
+    Any, Expected("a renderer", has=("render_chat_async", "render_cmpl_async"))
+]
 
 
-def renderer(*, vllm_config: Any, tokenizer: Any) -> Iterator[Any]:
+def renderer(*, vllm_config: Any, tokenizer: Any) -> Iterator[BuiltRenderer]:
     """Build vLLM's renderer around the injected tokenizer (about 0.3 s).
 
     Args:

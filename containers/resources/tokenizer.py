@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from containers.graph import Expected
+from containers.vllm_api.tokenizer import TOKENIZER_METHODS
+
+LoadedTokenizer = Annotated[
+    Any,
+    Expected(
+        "a loaded tokenizer",
+        has=TOKENIZER_METHODS,
+        hint="Load it first and override with the object.",
+    ),
+]
 
 
-def tokenizer(*, vllm_config: Any) -> Any:
+def tokenizer(*, vllm_config: Any) -> LoadedTokenizer:
     """Load the model's tokenizer from disk, once in this process.
 
     Args:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from containers.errors import SettingsError
+from containers.graph import Expected
 from containers.settings import ModelSettings
 
+BuiltConfig = Annotated[Any, Expected("a VllmConfig", has=("model_config",))]
 
-def vllm_config(*, settings: ModelSettings, model: str) -> Any:
+
+def vllm_config(*, settings: ModelSettings, model: str) -> BuiltConfig:
     """Build vLLM's ``VllmConfig`` for one engine; loads no weights.
 
     The first call in a process imports vLLM, which takes 6 to 13 s.

@@ -1,8 +1,15 @@
 """``config.yaml`` as frozen, validated objects."""
 
+from containers.settings.canary import CanarySettings
 from containers.settings.chat import ChatSettings
 from containers.settings.model import ModelSettings
 from containers.settings.root import Settings
 from containers.settings.server import ServerSettings
 
-__all__ = ["ChatSettings", "ModelSettings", "ServerSettings", "Settings"]
+__all__ = [
+    "CanarySettings",
+    "ChatSettings",
+    "ModelSettings",
+    "ServerSettings",
+    "Settings",
+]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from containers.settings.canary import CanarySettings
 from containers.settings.chat import ChatSettings
 from containers.settings.problems import Problems, refuse, refuse_keys, unknown_key
 from containers.settings.section import BARE_AS_EMPTY, NonEmpty, Section
@@ -79,6 +80,7 @@ class ModelSettings(Section):
         engine: vLLM's engine arguments by vLLM's own names. Their names are checked
             against the installed vLLM, their values by vLLM when it starts.
         chat: How chat requests are rendered and answers read.
+        canary: One-token generations that readiness depends on; ``None`` for none.
     """
 
     name: ServedName = ""
@@ -90,6 +92,7 @@ class ModelSettings(Section):
         AfterValidator(_engine_arguments),
     ] = Field(default_factory=dict)
     chat: Annotated[ChatSettings, BARE_AS_EMPTY] = ChatSettings()
+    canary: CanarySettings | None = None
 
     @model_validator(mode="after")
     def _settle(self) -> Self:

@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from containers import vllm_api
+from containers.vllm_api.parent_watch import announced_parent
 
 _construction = threading.Lock()
 
@@ -91,7 +92,10 @@ class EngineStart:
             self._before = set(multiprocessing.active_children())
             async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
             try:
-                return async_llm.from_vllm_config(self._vllm_config, **self._options)
+                with announced_parent():
+                    return async_llm.from_vllm_config(
+                        self._vllm_config, **self._options
+                    )
             finally:
                 self._before = None
 

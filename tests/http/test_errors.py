@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
+from dependency_injector.containers import Container
+from starlette.testclient import TestClient
 
+from app import create_app
 from containers import ServingError
 from containers.testing import FakeEngine
 from tests.http.test_answers import QUESTION
@@ -125,12 +130,24 @@ async def test_what_the_framework_refuses_has_the_shape_too(
     error_of(await client.request(method, path), status)
 
 
-async def test_an_engine_error_is_500_and_leaks_nothing(
-    client: httpx.AsyncClient, container: Any, caplog: pytest.LogCaptureFixture
+async def test_a_failed_generation_is_500(
+    new_container: Callable[[], Container],
 ) -> None:
-    engine = container.engine()
+    container = new_container()
+    container.engine.override(FakeEngine(fails=RuntimeError("out of order")))
+    with TestClient(create_app(container)) as client:
+        error_of(client.post("/v1/chat/completions", json=QUESTION), 500)
+        streamed = client.post("/v1/chat/completions", json=QUESTION | {"stream": True})
+        *_, error, done = streamed.text.strip().split("\n\n")
+        assert json.loads(error.removeprefix("data: "))["error"]["code"] == 500
+        assert done == "data: [DONE]"
+
+
+async def test_a_dead_engine_is_503(
+    client: httpx.AsyncClient, engine: FakeEngine
+) -> None:
     engine.die()
-    error_of(await client.post("/v1/chat/completions", json=QUESTION), 500)
+    error_of(await client.post("/v1/chat/completions", json=QUESTION), 503)
 
 
 async def test_a_serving_error_of_ours_is_500(

@@ -1,0 +1,44 @@
+"""A canary: proof, again and again, that tokens come out of an engine."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+from containers.settings import CanarySettings
+from containers.vllm_api.probe import generate_one_token
+
+
+class Canary:
+    """Asks an engine for one token at an interval.
+
+    Args:
+        engine: Client of a started engine.
+        settings: Interval and timeout.
+
+    Attributes:
+        trouble: Why the last one failed, or an empty string.
+    """
+
+    def __init__(self, engine: Any, settings: CanarySettings) -> None:
+        self._engine = engine
+        self._settings = settings
+        self.trouble = ""
+
+    async def run(self) -> None:
+        """Sing until cancelled."""
+        while True:
+            self.trouble = await self._sing()
+            await asyncio.sleep(self._settings.interval_s)
+
+    async def _sing(self) -> str:
+        timeout_s = self._settings.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                await generate_one_token(self._engine, f"canary-{uuid4().hex}")
+        except TimeoutError:
+            return f"the canary got no token within {timeout_s:g} s"
+        except Exception as error:  # noqa: BLE001  # whatever fails is the finding
+            return f"the canary failed: {error}"
+        return ""

@@ -1,0 +1,1 @@
+"""What makes this project's own development environment; not part of the package."""

@@ -1,0 +1,1 @@
+"""Makes the virtual environment that ``make`` works in, from the locks."""
