@@ -11,7 +11,8 @@
     ├── GraphError                 the declared graph cannot be started
     ├── StartError                 a resource did not start
     ├── StopError                  resources did not stop cleanly (an ExceptionGroup)
-    └── NotReadyError              an object was asked for before it was loaded
+    ├── NotReadyError              an object was asked for before it was loaded
+    └── CassetteError              a cassette has no answer, or cannot be used
 
 Attributes carry the data, ``str()`` the sentence: what is wrong, where, and what to do.
 """
@@ -239,3 +240,27 @@ class NotReadyError(ServingError):
 
     def __str__(self) -> str:
         return f"{self.provider} is not loaded ({self.state}). {self.hint}"
+
+
+class CassetteError(ServingError):
+    """A cassette holds no answer to a request, or cannot be read or written.
+
+    Attributes:
+        path: The cassette's file.
+        reason: What is wrong, without a full stop.
+        hint: What to do.
+        line: Line of the file it is about, from 1, or ``None`` for all of it.
+    """
+
+    def __init__(
+        self, *, path: str, reason: str, hint: str, line: int | None = None
+    ) -> None:
+        self.path = path
+        self.reason = reason
+        self.hint = hint
+        self.line = line
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"cassette {place}: {self.reason}. {self.hint}"

@@ -5,42 +5,32 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from app.commands.options import add_config_option, be_quiet, file_to_write
 from app.main import create_app
-from app.progress import StartProgress
+from app.progress import StartProgress, start_progress
 from app.server import ServerProcess, listen
+from app.timings import save_timings
 from containers.application import ApplicationContainer
 from containers.settings import Settings
 from containers.vllm_api import release_line
-
-QUIET = {
-    "VLLM_LOGGING_LEVEL": "ERROR",
-    "PYTHONWARNINGS": "ignore::FutureWarning,ignore::DeprecationWarning",
-}
-"""Environment of a quiet start; what is set already stays as it is."""
+from containers.vllm_api.orphans import orphaned_engines
 
 
 def add_to(commands: Any) -> None:
     """Declare the command's options."""
     parser = commands.add_parser("serve", help="serve the model of a config file")
     add_config_option(parser)
-    parser.set_defaults(run=run)
-
-
-def add_config_option(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--config``, which every command about a config file has."""
     parser.add_argument(
-        "--config",
-        type=Path,
-        default=Path("config.yaml"),
-        metavar="PATH",
-        help="the settings (default: %(default)s)",
+        "--timings",
+        type=file_to_write,
+        metavar="FILE",
+        help="once ready, write the seconds each resource took, for vllm-di graph",
     )
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,18 +42,28 @@ def run(options: argparse.Namespace) -> int:
     """
     settings = Settings.load(options.config)
     release_line()
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
+    be_quiet()
     listener = listen(settings.server)
     application = ApplicationContainer(settings=settings)
     app = create_app(application, wait_until_ready=False)
     (model,) = application.models().values()
-    with listener, StartProgress(model) as progress:
+    with listener, start_progress(model) as progress:
+        for pid in orphaned_engines():
+            progress.say(
+                f"process {pid} looks like an engine whose server was killed; it still "
+                f"holds its memory: kill {pid}"
+            )
         progress.say(f"starting {settings.models[0].name}")
+
+        def on_ready() -> None:
+            announce(progress, settings, listener.getsockname())
+            if options.timings is not None:
+                save_timings(options.timings, application.models(), progress.say)
+
         process = ServerProcess(
             app,
             settings.server,
-            on_ready=lambda: announce(progress, settings, listener.getsockname()),
+            on_ready=on_ready,
             on_failure=progress.say,
         )
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -106,21 +105,15 @@ class Graph:
         Raises:
             GraphError: ``root`` does not need ``name``.
         """
-        before: dict[str, str] = {root: ""}
-        todo = deque([self.require(root).name])
-        while todo:
-            here = todo.popleft()
-            if here == name:
-                return _walk_back(before, name)
-            for target in self._nodes[here].targets:
-                if target not in before:
-                    before[target] = here
-                    todo.append(target)
-        raise GraphError(
-            providers=(root, name),
-            reason="the first does not need the second",
-            hint="Ask for a path along the edges, from a user to what it uses.",
-        )
+        uses = {user: node.targets for user, node in self._nodes.items()}
+        found = order.path(uses, self.require(root).name, name)
+        if found is None:
+            raise GraphError(
+                providers=(root, name),
+                reason="the first does not need the second",
+                hint="Ask for a path along the edges, from a user to what it uses.",
+            )
+        return found
 
     def levels(self, names: Iterable[str] | None = None) -> tuple[tuple[str, ...], ...]:
         """Names by level: each needs only names of earlier levels.
@@ -208,13 +201,6 @@ class Graph:
                 seen.add(name)
                 todo.extend(neighbours[name])
         return frozenset(seen)
-
-
-def _walk_back(before: Mapping[str, str], name: str) -> tuple[str, ...]:
-    path = [name]
-    while before[path[-1]]:
-        path.append(before[path[-1]])
-    return tuple(reversed(path))
 
 
 def _list_of(names: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
@@ -49,6 +50,23 @@ def essential(uses: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
         )
         for name, targets in ((name, tuple(uses[name])) for name in uses)
     }
+
+
+def path(
+    uses: Mapping[str, Iterable[str]], top: str, end: str
+) -> tuple[str, ...] | None:
+    """Shortest way from a user down to what it uses, both included, or ``None``."""
+    ways: dict[str, tuple[str, ...]] = {top: (top,)}
+    todo = deque([top])
+    while todo:
+        here = todo.popleft()
+        if here == end:
+            return ways[here]
+        for target in uses[here]:
+            if target not in ways:
+                ways[target] = (*ways[here], target)
+                todo.append(target)
+    return None
 
 
 def cycle(names: Iterable[str]) -> GraphError:

@@ -8,6 +8,7 @@ from dependency_injector import containers, providers
 
 from containers.graph import Graph
 from containers.lifecycle.lifecycle import Lifecycle
+from containers.lifecycle.resource import Resource
 
 
 class LoadedContainer(containers.DynamicContainer):
@@ -21,6 +22,11 @@ class LoadedContainer(containers.DynamicContainer):
     def __init__(self) -> None:
         super().__init__()
         self._lifecycle = Lifecycle(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, Resource):
+            value.__set_name__(type(self), name)
 
     @property
     def lifecycle(self) -> Lifecycle:
@@ -58,7 +64,7 @@ class LoadedContainer(containers.DynamicContainer):
 
 
 def lifecycle_of(container: containers.Container) -> Lifecycle:
-    """The container's own lifecycle, or a new one for a plain container."""
+    """The one lifecycle of a ``LoadedContainer``; a new one for a plain container."""
     if isinstance(container, LoadedContainer):
         return container.lifecycle
     return Lifecycle(container)

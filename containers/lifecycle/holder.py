@@ -52,6 +52,7 @@ class Holder:
         self.settled: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
         self._node = node
+        self._own: tuple[Resource[Any], ...] = ()
         self._singletons = tuple(singletons)
         self._announce = announce
         self._levels: int = 1 + max((need._levels for need in needs), default=0)  # noqa: SLF001
@@ -118,6 +119,7 @@ class Holder:
             await _all(need.settled for need in self.needs)
             if not all(need.is_ready for need in self.needs):
                 return
+            self._own = _unloaded(self._node)
             self._become(State.STARTING, started_at=time.time())
             self._limit_start()
             async with loading(self._node.provider, self.name) as value:
@@ -178,10 +180,11 @@ class Holder:
 
     def _take(self, error: BaseException) -> None:
         """Sort out what ended the task before its time."""
-        if self._is_overdue:
-            error = TimeoutError("it took too long to close and is left to itself")
-        elif isinstance(error, asyncio.CancelledError) and self._task.cancelling():
-            return
+        if isinstance(error, asyncio.CancelledError) and self._task.cancelling():
+            if not self._is_overdue:
+                return
+            doing = "starting" if self.record.ready_at is None else "closing"
+            error = TimeoutError(f"it was still {doing} when its time was up")
         if not self.settled.done():
             self.fail(error)
         elif self.close_error is None:
@@ -205,9 +208,8 @@ class Holder:
         if self._is_abandoned:  # the providers may have been started again since
             return
         self.record = replace(self.record, state=state, **changes)
-        for provider in self._node.chain:
-            if isinstance(provider, Resource):
-                provider.show(state, *loaded)
+        for resource in self._own:
+            resource.show(state, *loaded)
         self._announce(self.record)
 
     def _call_later(
@@ -224,6 +226,17 @@ class Holder:
 
 class _NotLoadedError(Exception):
     """Marks the start of a resource as failed; its holder has the real error."""
+
+
+def _unloaded(node: Node) -> tuple[Resource[Any], ...]:
+    """The providers that are to give the object; loaded ones are somebody else's."""
+    resources = [p for p in node.chain if isinstance(p, Resource) and not p.initialized]
+    for resource in resources:
+        if resource.state in (State.STARTING, State.STOPPING):
+            raise RuntimeError(
+                f"{resource.name} is {resource.state} in another container or lifecycle"
+            )
+    return tuple(resources)
 
 
 async def _all(futures: Iterable[asyncio.Future[None]]) -> None:

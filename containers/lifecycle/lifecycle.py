@@ -136,6 +136,8 @@ class Lifecycle:
                 await self._close_all(
                     self.stop_timeout_s if timeout_s is None else timeout_s
                 )
+            elif self._state is State.READY:
+                self._state = State.STOPPED
 
     def _missing(self, graph: Graph, wanted: Iterable[str]) -> list[Holder]:
         """Holders of the resources that are wanted and not loaded, lowest first."""

@@ -125,6 +125,11 @@ class Resource(providers.Resource[T]):
         return self._name or getattr(self.provides, "__name__", "resource")
 
     @property
+    def state(self) -> State:
+        """Where its object stands."""
+        return self._state
+
+    @property
     def provides(self) -> Callable[..., Any] | None:
         """The builder, as it was given."""
         return self._builder

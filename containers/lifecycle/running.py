@@ -95,10 +95,13 @@ def _objects(
     container: containers.Container, lifecycle: Lifecycle, roots: tuple[str, ...]
 ) -> dict[str, Any]:
     graph = Graph.of(container)
-    objects = dict(lifecycle.objects)
-    for name in graph.upstream(roots or graph.roots):
-        node = graph.nodes[name]
-        if name not in objects and isinstance(node.provider, _LASTING):
+    wanted = graph.upstream(roots or graph.roots)
+    loaded = lifecycle.objects
+    objects: dict[str, Any] = {}
+    for name, node in graph.nodes.items():
+        if name in loaded:
+            objects[name] = loaded[name]
+        elif name in wanted and isinstance(node.provider, _LASTING):
             objects[name] = node.chain[0]()
     return objects
 

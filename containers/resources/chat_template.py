@@ -158,9 +158,10 @@ def _render(
             )
         )
     except jinja2.TemplateSyntaxError as error:
+        message = (error.message or "").rstrip(".")
         raise ChatTemplateError(
             origin=template.origin,
-            reason=f"is not valid Jinja, line {error.lineno}: {error.message}",
+            reason=f"is not valid Jinja, line {error.lineno}: {message}",
             hint="Mend that line.",
         ) from error
     except Exception as error:

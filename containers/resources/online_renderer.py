@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from containers.chat_template import ChatTemplate
+from containers.errors import SettingsError
 from containers.graph import Expected
 from containers.settings import ChatSettings
 
@@ -33,7 +34,7 @@ def online_renderer(
 
     Raises:
         InjectionError: ``chat_template`` is not loaded.
-        KeyError: vLLM knows no tool or reasoning parser of the configured name.
+        SettingsError: vLLM knows no tool or reasoning parser of the configured name.
 
     Source:
         vllm/entrypoints/launchers/api_server/app_state.py (0.32.0).
@@ -42,21 +43,36 @@ def online_renderer(
     from containers.serving.injected import request_logger, require_chat_template
 
     require_chat_template(chat_template, owner="online_renderer")
-    built = vllm_api.OnlineRenderer(
-        vllm_config.model_config,
-        renderer,
-        request_logger=request_logger(settings),
-        chat_template=chat_template.explicit,
-        chat_template_content_format=chat_template.content_format,
-        trust_request_chat_template=settings.trust_request_chat_template,
-        enable_auto_tools=settings.enable_auto_tool_choice,
-        exclude_tools_when_tool_choice_none=(
-            settings.exclude_tools_when_tool_choice_none
-        ),
-        tool_parser=settings.tool_call_parser,
-        reasoning_parser=settings.reasoning_parser,
-        default_chat_template_kwargs=settings.default_chat_template_kwargs,
-        log_error_stack=settings.log_error_stack,
-    )
+    try:
+        built = vllm_api.OnlineRenderer(
+            vllm_config.model_config,
+            renderer,
+            request_logger=request_logger(settings),
+            chat_template=chat_template.explicit,
+            chat_template_content_format=chat_template.content_format,
+            trust_request_chat_template=settings.trust_request_chat_template,
+            enable_auto_tools=settings.enable_auto_tool_choice,
+            exclude_tools_when_tool_choice_none=(
+                settings.exclude_tools_when_tool_choice_none
+            ),
+            tool_parser=settings.tool_call_parser,
+            reasoning_parser=settings.reasoning_parser,
+            default_chat_template_kwargs=settings.default_chat_template_kwargs,
+            log_error_stack=settings.log_error_stack,
+        )
+    except (TypeError, KeyError) as error:
+        _refuse_parser(settings, error)
+        raise
     built.warmup()
     return built
+
+
+def _refuse_parser(settings: ChatSettings, error: Exception) -> None:
+    for key in ("tool_call_parser", "reasoning_parser"):
+        name = getattr(settings, key)
+        if name and repr(name) in str(error):
+            raise SettingsError(
+                key=f"chat.{key}",
+                reason=f"vLLM has no parser called {name!r}",
+                hint="Take one of those that vLLM's documentation lists.",
+            ) from error

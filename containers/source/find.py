@@ -46,10 +46,15 @@ def model_folder(
         if shipped.path.is_dir():
             return str(shipped.path)
         return str(unpacked(shipped, Watch(source, on_progress, cancelled)))
-    return _folder_or_hub_id(source)
+    return folder_or_hub_id(source)
 
 
-def _folder_or_hub_id(source: str) -> str:
+def folder_or_hub_id(source: str) -> str:
+    """A folder with a model's configuration, or what may be a Hugging Face id.
+
+    Raises:
+        SourceError: It is neither.
+    """
     path = Path(source).expanduser()
     if path.is_dir():
         if not any((path / name).is_file() for name in _CONFIG_FILES):

@@ -42,6 +42,16 @@ def unpacked(shipped: ShippedModel, watch: Watch) -> Path:
     return entry
 
 
+def unpacked_before(shipped: ShippedModel, source: str) -> Path | None:
+    """The model folder of a shipped GGUF file if an earlier start unpacked it.
+
+    Raises:
+        SourceError: There is no home folder to look in.
+    """
+    entry = _entry(shipped, Watch(source))
+    return entry if is_whole(entry) else None
+
+
 def _entry(shipped: ShippedModel, watch: Watch) -> Path:
     facts = f"{_RECIPE} {shipped.path.stat().st_size} {shipped.digest}"
     mark = hashlib.sha256(facts.encode()).hexdigest()[:12]

@@ -3,16 +3,26 @@
 Put a :class:`FakeEngine` where the engine would be and everything above it is real:
 template, tokenizer, renderer, serving objects, streaming, usage, errors::
 
-    with container.engine.override(FakeEngine("Paris.")):
+    with override(container, engine=FakeEngine("Paris.")):
         ...
 
-:func:`tiny_model` writes the model folder such a test needs. Importing this package
-loads nothing of vLLM; constructing a :class:`FakeEngine` does.
+:func:`tiny_model` writes the model folder such a test needs. :class:`RecordingEngine`
+and :class:`ReplayEngine` keep what a real engine answered. :func:`fake_container` and
+the serving fakes do without vLLM. Importing this package loads nothing of vLLM;
+constructing an engine does.
 """
 
+from containers.testing.cassettes import Mode, RecordingEngine, ReplayEngine
 from containers.testing.engine import FakeEngine
+from containers.testing.overrides import override
 from containers.testing.requests import RecordedRequest, RequestState
 from containers.testing.script import Script, Token
+from containers.testing.serving import (
+    FakeServingChat,
+    FakeServingCompletion,
+    FakeServingTokenization,
+    fake_container,
+)
 from containers.testing.templates import CHATML, STRICT, TOOL_USE
 from containers.testing.tiny_model import tiny_model
 
@@ -21,9 +31,17 @@ __all__ = [
     "STRICT",
     "TOOL_USE",
     "FakeEngine",
+    "FakeServingChat",
+    "FakeServingCompletion",
+    "FakeServingTokenization",
+    "Mode",
     "RecordedRequest",
+    "RecordingEngine",
+    "ReplayEngine",
     "RequestState",
     "Script",
     "Token",
+    "fake_container",
+    "override",
     "tiny_model",
 ]

@@ -11,11 +11,11 @@ from containers import vllm_api
 from containers.errors import ServingError
 from containers.testing.call import Call
 from containers.testing.control_members import ControlMembers
-from containers.testing.generation import Behaviour, Generation
+from containers.testing.generation import Behaviour, Generation, Playing
 from containers.testing.idle_members import IdleMembers
 from containers.testing.lora_members import LoraMembers
 from containers.testing.pooling import Pooled, pool, unit_vector
-from containers.testing.requests import RecordedRequest, prompt_parts
+from containers.testing.requests import request_of
 from containers.testing.script import Script, require_script
 
 
@@ -140,11 +140,11 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
             vLLM's ``RequestOutput``: one a token and answer, or one in all with
             ``RequestOutputKind.FINAL_ONLY``.
         """
-        text, ids = prompt_parts(prompt, self._behaviour.tokenizer)
-        request = RecordedRequest(
-            request_id=request_id,
-            prompt=prompt_text if text is None else text,
-            prompt_token_ids=ids,
+        request = request_of(
+            prompt,
+            request_id,
+            tokenizer=self._behaviour.tokenizer,
+            prompt_text=prompt_text,
             sampling_params=sampling_params,
             lora_request=lora_request,
             priority=priority,
@@ -153,7 +153,7 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
             session_id=session_id,
         )
         call = self._ledger.open(request, n=sampling_params.n)
-        generation = Generation(call, sampling_params, self._behaviour)
+        generation = self._generation(call, sampling_params)
         try:
             self._admit(call)
             while not generation.is_finished:
@@ -186,11 +186,10 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
         Yields:
             One ``PoolingRequestOutput`` of vLLM's.
         """
-        text, ids = prompt_parts(prompt, self._behaviour.tokenizer)
-        request = RecordedRequest(
-            request_id=request_id,
-            prompt=text,
-            prompt_token_ids=ids,
+        request = request_of(
+            prompt,
+            request_id,
+            tokenizer=self._behaviour.tokenizer,
             pooling_params=pooling_params,
             lora_request=lora_request,
             priority=priority,
@@ -199,8 +198,7 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
         call = self._ledger.open(request, n=1)
         try:
             self._admit(call)
-            self._behaviour.raise_fault(0)
-            output = await pool(call, self._pooled, self._behaviour.delay_s)
+            output = await self._pooling_output(call)
             self._ledger.close(call, "finished")
             yield output
         except asyncio.CancelledError:
@@ -209,6 +207,13 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
         except Exception as error:
             self._fail(call, error)
             raise
+
+    def _generation(self, call: Call, params: Any) -> Playing:
+        return Generation(call, params, self._behaviour)
+
+    async def _pooling_output(self, call: Call) -> Any:
+        self._behaviour.raise_fault(0)
+        return await pool(call, self._pooled, self._behaviour.delay_s)
 
     def _admit(self, call: Call) -> None:
         if self.errored:

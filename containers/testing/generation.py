@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from containers import vllm_api
 from containers.errors import InjectionError
@@ -51,6 +51,20 @@ class Behaviour:
             raise vllm_api.EngineDeadError
         if self.fails is not None and n_tokens == self.fails_after_tokens:
             raise self.fails.with_traceback(None)
+
+
+class Playing(Protocol):
+    """The answers to one request, as a fake engine takes them from wherever."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every answer is complete."""
+
+    async def step(self) -> list[Any]:
+        """The next of vLLM's output objects; none is no end."""
+
+    async def close(self) -> None:
+        """Clean up; it may be finished or not."""
 
 
 class Generation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,6 +26,8 @@ class RecordedRequest:
         trace_headers: Tracing headers handed on, or ``None``.
         data_parallel_rank: The rank asked for, or ``None``.
         session_id: The session the request belongs to, or ``None``.
+        media_sha256: Digest of what the prompt holds beside tokens, such as pictures or
+            embeddings; ``None`` for plain text.
         state: Where the request stands.
         tokens_out: Tokens answered so far, over all ``n`` answers.
     """
@@ -39,8 +42,36 @@ class RecordedRequest:
     trace_headers: Mapping[str, str] | None = None
     data_parallel_rank: int | None = None
     session_id: str | None = None
+    media_sha256: str | None = None
     state: RequestState = "running"
     tokens_out: int = 0
+
+
+def request_of(
+    prompt: Any,
+    request_id: str,
+    *,
+    tokenizer: Any = None,
+    prompt_text: str | None = None,
+    **fields: Any,
+) -> RecordedRequest:
+    """The record of a call from what an engine client was called with.
+
+    Args:
+        prompt: As for :func:`prompt_parts`.
+        request_id: The call's id.
+        tokenizer: As for :func:`prompt_parts`.
+        prompt_text: The prompt's text, where the prompt itself does not hold it.
+        fields: Further attributes of the record.
+    """
+    text, ids = prompt_parts(prompt, tokenizer)
+    return RecordedRequest(
+        request_id=request_id,
+        prompt=prompt_text if text is None else text,
+        prompt_token_ids=ids,
+        media_sha256=_media_sha256(prompt),
+        **fields,
+    )
 
 
 def prompt_parts(prompt: Any, tokenizer: Any) -> tuple[str | None, tuple[int, ...]]:
@@ -69,6 +100,16 @@ def prompt_parts(prompt: Any, tokenizer: Any) -> tuple[str | None, tuple[int, ..
     if ids is None:
         return prompt_parts(parts.get("prompt") or "", tokenizer)
     return parts.get("prompt"), tuple(ids)
+
+
+def _media_sha256(prompt: Any) -> str | None:
+    parts = prompt if isinstance(prompt, Mapping) else {}
+    embeds: Any = parts.get("prompt_embeds")
+    hashes = parts.get("mm_hashes")
+    if embeds is None and not hashes:
+        return None
+    values = embeds.tolist() if hasattr(embeds, "tolist") else embeds
+    return hashlib.sha256(repr((values, hashes)).encode()).hexdigest()
 
 
 def _prompt_of(prompt: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from containers import vllm_api
-from containers.vllm_api.parent_watch import announced_parent
+from containers.vllm_api.parent_watch import attach_watch
 
 _construction = threading.Lock()
 
@@ -90,12 +90,10 @@ class EngineStart:
             if self._given_up.is_set():
                 raise RuntimeError("the start of the engine was given up")
             self._before = set(multiprocessing.active_children())
+            attach_watch(self._vllm_config)
             async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
             try:
-                with announced_parent():
-                    return async_llm.from_vllm_config(
-                        self._vllm_config, **self._options
-                    )
+                return async_llm.from_vllm_config(self._vllm_config, **self._options)
             finally:
                 self._before = None
 

@@ -2,68 +2,68 @@
 
 vLLM stops its engine processes when its API process ends in order. Killed with
 SIGKILL, that process can tell nobody, and engine and workers would live on for ever
-with their memory. So each of them watches it: vLLM calls :func:`watch_parent` in every
-process it starts, as a plugin of the group ``vllm.general_plugins``.
+with their memory. So each of them watches it, from the moment it unpickles the
+configuration that every process of an engine is started with.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from typing import Any
 
-PARENT_VARIABLE = "VLLM_DI_API_PROCESS"
-GRACE_S = 3.0
+GRACE_S = 2.0
 """Seconds an orphan has to clean up after SIGTERM before SIGKILL."""
 
-
-@contextlib.contextmanager
-def announced_parent() -> Iterator[None]:
-    """Tell engine processes started in this block which process to watch."""
-    before = os.environ.get(PARENT_VARIABLE)
-    os.environ[PARENT_VARIABLE] = str(os.getpid())
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[PARENT_VARIABLE]
-        else:
-            os.environ[PARENT_VARIABLE] = before
+_started = threading.Lock()
 
 
-def watch_parent() -> None:
-    """End this process soon after the announced one is gone.
+class ParentWatch:
+    """Travels with an engine's configuration and watches where it arrives.
 
-    In any other process than an engine's it does nothing. Linux only, and not when
-    ``VLLM_PLUGINS`` names other plugins alone.
+    Args:
+        pid: The process to watch; this one by default.
     """
-    announced = os.environ.get(PARENT_VARIABLE, "")
-    if not announced.isdigit() or int(announced) == os.getpid():
-        return
+
+    def __init__(self, pid: int | None = None) -> None:
+        self.pid = pid or os.getpid()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Arrive as :func:`watch` makes it."""
+        return watch, (self.pid,)
+
+
+def attach_watch(vllm_config: Any) -> None:
+    """Let the processes of the engine with this configuration watch this process."""
+    vllm_config.vllm_di_parent_watch = ParentWatch()
+
+
+def watch(pid: int) -> ParentWatch:
+    """End this process soon after another one is gone; Linux only.
+
+    In that very process it does nothing, nor when this one watches already.
+    """
+    if pid != os.getpid() and _started.acquire(blocking=False):
+        threading.Thread(
+            target=_end_after, args=(pid,), name="vllm-di parent watch", daemon=True
+        ).start()
+    return ParentWatch(pid)
+
+
+def _end_after(pid: int) -> None:
     try:
-        handle = os.pidfd_open(int(announced))
+        handle = os.pidfd_open(pid)
     except ProcessLookupError:
-        _end()
-        return
+        pass
     except (AttributeError, OSError):
         return
-    threading.Thread(
-        target=_end_after, args=(handle,), name="vllm-di parent watch", daemon=True
-    ).start()
-
-
-def _end_after(handle: int) -> None:
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    poll.poll()
-    _end()
-
-
-def _end() -> None:
+    else:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE_S)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("model_folder")]
 N_STREAMS = 8
 TRUTH_WITHIN_S = 5.0
 ORPHANS_WITHIN_S = 10.0
+IMPORT_S = 20.0
+"""Seconds a process may go on importing before it can notice that it is alone."""
 
 STORY = {
     "model": "smollm2",
@@ -59,18 +62,36 @@ class Streams:
 
 
 @pytest.fixture
+def loading(tmp_path: Path) -> Iterator[Server]:
+    """A server whose engine process has begun to load."""
+    with killed_at_the_end(serve(tmp_path)) as started:
+        started.wait_for(lambda: bool(engine_processes(started, "VLLM::EngineCore")))
+        yield started
+
+
+@pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    started = serve(tmp_path)
-    try:
+    """A server that is ready."""
+    with killed_at_the_end(serve(tmp_path)) as started:
         started.wait_until_ready()
         yield started
+
+
+@contextmanager
+def killed_at_the_end(server: Server) -> Iterator[Server]:
+    try:
+        yield server
     finally:
-        started.kill()
-        started.left_behind()
+        server.kill()
+        server.left_behind()
+
+
+def engine_processes(server: Server, name: str) -> list[psutil.Process]:
+    return [each for each in server.children() if name in " ".join(each.cmdline())]
 
 
 def engine_process(server: Server, name: str) -> psutil.Process:
-    (found,) = [each for each in server.children() if name in " ".join(each.cmdline())]
+    (found,) = engine_processes(server, name)
     return found
 
 
@@ -99,11 +120,38 @@ def test_the_death_of_an_engine_process_is_told_and_ends_the_server(
     assert server.left_behind() == []
 
 
+def test_the_death_of_an_engine_process_while_it_loads_ends_the_server(
+    loading: Server,
+) -> None:
+    engine_process(loading, "VLLM::EngineCore").kill()
+    assert loading.process.wait(30) == 1, loading.log
+    assert "engine did not start" in loading.log
+    assert loading.left_behind() == []
+
+
+def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    limits = {"start_timeout_s": 9.0}
+    with killed_at_the_end(serve(tmp_path, server=limits)) as server:
+        assert server.process.wait(60) == 1, server.log
+        assert "the start failed" in server.log
+        assert server.left_behind() == []
+
+
 def test_sigkill_of_the_server_leaves_no_engine_behind(server: Server) -> None:
     assert len(server.children()) >= 2
+    assert_orphans_end(server, within_s=ORPHANS_WITHIN_S)
+
+
+def test_sigkill_of_a_server_that_loads_leaves_no_engine_behind(
+    loading: Server,
+) -> None:
+    assert_orphans_end(loading, within_s=ORPHANS_WITHIN_S + IMPORT_S)
+
+
+def assert_orphans_end(server: Server, *, within_s: float) -> None:
     server.process.kill()
     server.process.wait()
-    deadline = time.monotonic() + ORPHANS_WITHIN_S
+    deadline = time.monotonic() + within_s
     while server.children() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert server.children() == []

@@ -16,7 +16,8 @@ def mermaid(
     lines = ["flowchart TD"]
     for name, node in nodes.items():
         opening, closing = ("[", "]") if node.is_resource else ("(", ")")
-        label = f"{name}<br>{spans[name]}" if name in spans else name
+        label = name.replace('"', "#quot;")
+        label += f"<br>{spans[name]}" if name in spans else ""
         lines.append(f'    {_id(name)}{opening}"{label}"{closing}')
     for name in nodes:
         lines += [f"    {_id(target)} --> {_id(name)}" for target in uses[name]]

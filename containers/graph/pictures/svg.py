@@ -19,18 +19,23 @@ _BAR_HEIGHT = 20
 _BAR_SPACE = 320
 
 _STYLE = """
-  :root { color-scheme: light dark; --ink: #1f2328; --line: #8b949e;
-    --box: #ddf4ff; --edge: #0969da; --bar: #54aeff; }
-  @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --line: #7d8590;
-    --box: #0c2d6b; --edge: #58a6ff; --bar: #1f6feb; } }
-  text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: var(--ink); }
+  text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1f2328; }
   .name { text-anchor: middle; dominant-baseline: central; }
-  .bar { fill: var(--bar); }
-  .line { fill: none; stroke: var(--line); stroke-width: 1.4; }
-  .tip { fill: var(--line); }
-  .given { fill: none; stroke: var(--line); stroke-dasharray: 4 3; }
-  .resource { fill: var(--box); stroke: var(--edge); }
+  .resource { fill: #ddf4ff; stroke: #0969da; }
+  .given { fill: none; stroke: #8b949e; stroke-dasharray: 4 3; }
+  .line { fill: none; stroke: #8b949e; stroke-width: 1.4; }
+  .tip { fill: #8b949e; }
+  .bar { fill: #54aeff; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; }
+    .resource { fill: #0c2d6b; stroke: #58a6ff; }
+    .bar { fill: #1f6feb; }
+  }
 """
+_TIP = (
+    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
+    ' markerHeight="7" orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/></marker>'
+)
 
 
 def svg(
@@ -50,19 +55,17 @@ def svg(
         body += _waterfall(spans, box_width, height)
         width = max(width, box_width + _BAR_SPACE + 90)
         height += (len(spans) + 1) * _BAR_HEIGHT + _MARGIN
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}"'
-            f' height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-            ' role="img" aria-label="Graph of providers">',
-            f"<style>{_STYLE}</style>",
-            '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
-            ' markerHeight="7" orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/>'
-            "</marker>",
-            *body,
-            "</svg>",
-        ]
+    return "\n".join([*_head(width, height), *body, "</svg>"])
+
+
+def _head(width: float, height: float) -> Iterator[str]:
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}"'
+        f' height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+        ' role="img" aria-label="Graph of providers">'
     )
+    yield f"<style>{_STYLE}</style>"
+    yield _TIP
 
 
 class _Drawing:
@@ -91,11 +94,14 @@ class _Drawing:
             yield "</g>"
 
     def lines(self) -> Iterator[str]:
+        half = _BOX_HEIGHT / 2
         for line in self._layout.lines:
-            points = [self._centre(place) for place in line]
-            half = _BOX_HEIGHT / 2
-            points[0] = (points[0][0], points[0][1] + half)
-            points[-1] = (points[-1][0], points[-1][1] - half)
+            # Through the rows between, a line runs straight, so that it cuts no box.
+            points = [
+                (x, y + side)
+                for x, y in map(self._centre, line)
+                for side in (-half, half)
+            ][1:-1]
             yield f'<path class="line" marker-end="url(#tip)" d="{_curve(points)}"/>'
 
     def _centre(self, place: Place) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import Self, TextIO
 
 from dependency_injector.containers import Container
 
-from containers.lifecycle import Record, lifecycle_of
+from containers.lifecycle import Record, State, lifecycle_of
 
 REPORT_EVERY_S = 5.0
 WORTH_A_LINE_S = 1.0
@@ -30,19 +30,13 @@ class StartProgress:
         self._stream = stream or sys.stderr
         self._began = time.monotonic()
         self._done = threading.Event()
-        self._handler = _Lines(self)
-        self._thread = threading.Thread(
-            target=self._report_waits, name="vllm-di progress", daemon=True
-        )
+        self._logs = _OwnLogs(self)
 
     def __enter__(self) -> Self:
         """Begin to report."""
-        self._lifecycle.listen(self._on_change)
-        logger = logging.getLogger("containers")
-        logger.setLevel(logging.INFO)
-        logger.addHandler(self._handler)
-        logger.propagate = False
-        self._thread.start()
+        self._stop_listening = self._lifecycle.listen(self._on_change)
+        self._logs.attach()
+        self._show()
         return self
 
     def __exit__(
@@ -53,38 +47,62 @@ class StartProgress:
     ) -> None:
         """Stop reporting."""
         self.end()
-        logging.getLogger("containers").removeHandler(self._handler)
+        self._stop_listening()
+        self._logs.detach()
 
     def end(self) -> None:
         """Stop reporting; a second call does nothing."""
-        self._done.set()
+        if not self._done.is_set():
+            self._done.set()
+            self._hide()
 
     def say(self, text: str) -> None:
         """Print one line with the seconds since the start."""
-        seconds = time.monotonic() - self._began
-        print(f"{seconds:7.1f} s  {text}", file=self._stream, flush=True)
+        self._stream.write(f"{self._stamped(text)}\n")
+        self._stream.flush()
+
+    def _stamped(self, text: str) -> str:
+        return f"{time.monotonic() - self._began:7.1f} s  {text}"
+
+    def _show(self) -> None:
+        threading.Thread(
+            target=self._report_waits, name="vllm-di progress", daemon=True
+        ).start()
+
+    def _hide(self) -> None:
+        """Nothing to take away: lines stay."""
 
     def _on_change(self, record: Record) -> None:
-        if record.state == "ready" and (record.seconds or 0) >= WORTH_A_LINE_S:
+        if record.state is State.READY and (record.seconds or 0) >= WORTH_A_LINE_S:
             self.say(f"{record.name} is ready after {record.seconds:.1f} s")
 
     def _report_waits(self) -> None:
         while not self._done.wait(REPORT_EVERY_S):
-            starting = [
-                record.name
-                for record in self._lifecycle.records.values()
-                if record.state == "starting"
-            ]
+            records = self._lifecycle.records.values()
+            starting = [r.name for r in records if r.state is State.STARTING]
             if starting:
                 self.say(f"waiting for {', '.join(starting)}")
 
 
-class _Lines(logging.Handler):
+class _OwnLogs(logging.Handler):
     """Our own log records as lines of the progress."""
 
     def __init__(self, progress: StartProgress) -> None:
         super().__init__()
         self._progress = progress
+        self._logger = logging.getLogger("containers")
+        self._before = (self._logger.level, self._logger.propagate)
+
+    def attach(self) -> None:
+        self._before = (self._logger.level, self._logger.propagate)
+        self._logger.setLevel(logging.INFO)
+        self._logger.propagate = False
+        self._logger.addHandler(self)
+
+    def detach(self) -> None:
+        self._logger.removeHandler(self)
+        level, self._logger.propagate = self._before
+        self._logger.setLevel(level)
 
     def emit(self, record: logging.LogRecord) -> None:
         self._progress.say(record.getMessage())

@@ -1,0 +1,122 @@
+"""The checks of one config file, in the order of a start."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from dependency_injector import providers
+from dependency_injector.containers import Container
+
+from app.checks.report import Report
+from app.checks.words import described
+from containers.application import ApplicationContainer
+from containers.errors import ServingError, StartError
+from containers.graph import Graph
+from containers.lifecycle import Record, State, lifecycle_of, running
+from containers.settings import ModelSettings, Settings
+from containers.source import Located, locate
+from containers.vllm_api import installed_version, release_line
+
+ROOT = "online_renderer"
+"""What is loaded for a check: it and what it needs, which is no engine."""
+
+LOADED = ("vllm_config", "tokenizer", "chat_template", ROOT)
+
+GIVE_UP_AFTER_S = 1.0
+"""Seconds to wait, after Ctrl-C, for a builder that cannot be interrupted."""
+
+
+def check_config(path: Path, report: Report) -> None:
+    """Check settings, vLLM's release, the graphs, and each model up to its template.
+
+    No weights are loaded, no engine is started, nothing is unpacked.
+
+    Args:
+        path: The config file.
+        report: Told how each check came out.
+    """
+    settings = report.attempt(
+        "settings", lambda: Settings.load(path), lambda found: _described(path, found)
+    )
+    release = report.attempt(
+        "vllm", release_line, lambda _: f"release {installed_version()}"
+    )
+    if settings is None:
+        for name in ("graph", "model", *LOADED):
+            report.not_tried(name, "the settings are wrong")
+        return
+    application = ApplicationContainer(settings=settings)
+    graph = report.attempt("graph", lambda: _check_graphs(application), str)
+    obstacle = "the graph is wrong" if graph is None else ""
+    obstacle = "this vLLM cannot be used" if release is None else obstacle
+    for name, container in application.models().items():
+        prefix = f"{name}." if len(settings.models) > 1 else ""
+        _check_model(container, report, prefix, obstacle)
+
+
+def _described(path: Path, settings: Settings) -> str:
+    names = (name for model in settings.models for name in model.names)
+    return f"{path}, serving {', '.join(names)}"
+
+
+def _check_graphs(application: Container) -> str:
+    containers = [application, *application.models().values()]
+    graphs = [Graph.of(container) for container in containers]
+    for graph in graphs:
+        graph.check()
+    n_resources = sum(len(graph.resources) for graph in graphs)
+    return f"{n_resources} resources in order, every argument fits its builder"
+
+
+def _check_model(
+    container: Container, report: Report, prefix: str, obstacle: str
+) -> None:
+    settings: ModelSettings = container.settings()
+    revision = settings.engine.get("revision")
+    located = report.attempt(
+        f"{prefix}model",
+        lambda: locate(settings.source, revision=revision),
+        lambda found: found.description,
+    )
+    if obstacle or located is None or located.path is None:
+        for name in LOADED:
+            report.not_tried(prefix + name, obstacle or _obstacle(located))
+        return
+    container.model.override(providers.Object(located.path))
+    asyncio.run(_load(container, report, prefix))
+
+
+def _obstacle(located: Located | None) -> str:
+    if located is None:
+        return "there is no model"
+    return "the model is not unpacked yet; after the first start this can be checked"
+
+
+async def _load(container: Container, report: Report, prefix: str) -> None:
+    lifecycle = lifecycle_of(container)
+    lifecycle.stop_timeout_s = GIVE_UP_AFTER_S
+    left = list(LOADED)
+
+    def on_change(record: Record) -> None:
+        if record.name in left and record.state is State.STARTING:
+            report.doing(f"{prefix}{record.name} ...")
+        if record.name in left and record.state is State.READY:
+            left.remove(record.name)
+            text = described(record.name, lifecycle.objects[record.name])
+            report.ok(prefix + record.name, text, seconds=record.seconds)
+
+    lifecycle.listen(on_change)
+    try:
+        async with running(container, ROOT):
+            pass
+    except StartError as error:
+        report.failed(prefix + error.resource, _cause(error))
+        for name in left:
+            if name != error.resource:
+                report.not_tried(prefix + name, f"{error.resource} failed")
+
+
+def _cause(error: StartError) -> BaseException:
+    cause = error.__cause__
+    return cause if isinstance(cause, ServingError) else error

@@ -1,0 +1,37 @@
+"""``vllm-di check``: what can be known of a config file before a start."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from app.commands.options import add_config_option, be_quiet
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+
+
+def add_to(commands: Any) -> None:
+    """Declare the command's options."""
+    parser = commands.add_parser(
+        "check",
+        help="check a config file, up to the chat template, without loading weights",
+    )
+    add_config_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, and return the exit status: 0 if nothing is wrong, else 1."""
+    from app.checks import Report, check_config
+
+    be_quiet(VLLM_LOGGING_LEVEL="CRITICAL")  # errors become lines of the report
+    report = Report(sys.stdout)
+    try:
+        check_config(options.config, report)
+    except KeyboardInterrupt:
+        report.close("Interrupted: not everything was checked.")
+        return EXIT_FAILED
+    report.close()
+    return EXIT_FAILED if report.has_failed else EXIT_OK

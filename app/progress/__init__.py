@@ -1,0 +1,26 @@
+"""What a start is doing: live in a terminal, as plain lines anywhere else."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dependency_injector.containers import Container
+
+from app.progress.lines import StartProgress
+
+__all__ = ["StartProgress", "start_progress"]
+
+
+def start_progress(container: Container) -> StartProgress:
+    """Make the display that fits standard error.
+
+    Args:
+        container: The model's container, before its start.
+    """
+    is_terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if not is_terminal:
+        return StartProgress(container)
+    from app.progress.live import LiveProgress
+
+    return LiveProgress(container)

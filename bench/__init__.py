@@ -1,0 +1,1 @@
+"""Measurements that are printed, never asserted: ``make bench``."""

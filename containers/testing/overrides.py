@@ -1,0 +1,100 @@
+"""Overriding a container's providers for a test, with mistakes found at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+from dependency_injector import providers
+from dependency_injector.containers import Container
+
+from containers.errors import GraphError
+from containers.graph import Graph
+from containers.lifecycle import State, lifecycle_of
+
+_owners: WeakKeyDictionary[Any, ref[Container]] = WeakKeyDictionary()
+
+
+@contextmanager
+def override(container: Container, **doubles: Any) -> Iterator[None]:
+    """Put doubles in the place of a container's objects until the end of the block.
+
+    The same as ``container.engine.override(...)`` for each, but what would have no
+    effect, or a late one, is refused here.
+
+    Args:
+        container: A container that is not started yet.
+        doubles: Loaded objects, or providers of such, by provider name.
+
+    Raises:
+        GraphError: There is no such provider, the container is started, a double has
+            the wrong type, or another container has it already.
+    """
+    graph = Graph.of(container)
+    for name in doubles:
+        graph.require(name)
+    _require_not_started(container, tuple(doubles))
+    with ExitStack() as stack:
+        for name, double in doubles.items():
+            provider = container.providers[name]
+            stack.enter_context(provider.override(_provider_of(double)))
+        Graph.of(container).check(doubles)
+        claim_doubles(container)
+        yield
+
+
+def claim_doubles(container: Container) -> None:
+    """Note whose the container's doubles are: two would mix up their requests.
+
+    Raises:
+        GraphError: One belongs to another container.
+    """
+    for name, overriding in overrides_of(container).items():
+        double = getattr(overriding[-1], "provides", None)
+        is_double = isinstance(overriding[-1], providers.Object)
+        if is_double and hasattr(double, "requests"):
+            _claim(double, container, name)
+
+
+def overrides_of(container: Any) -> Mapping[str, tuple[Any, ...]]:
+    """What overrides each provider of a container, or of a container class, now."""
+    return {
+        name: tuple(provider.overridden)
+        for name, provider in container.providers.items()
+        if provider.overridden
+    }
+
+
+def _provider_of(double: Any) -> Any:
+    return double if providers.is_provider(double) else providers.Object(double)
+
+
+def _require_not_started(container: Container, names: tuple[str, ...]) -> None:
+    if lifecycle_of(container).state in (State.STARTING, State.READY):
+        raise GraphError(
+            providers=names,
+            reason="overridden after the start, when all was built without it",
+            hint="Override first and start then, or make another container.",
+        )
+
+
+def _claim(double: Any, container: Container, name: str) -> None:
+    found = _owners.get(double)
+    owner = found() if found is not None else None
+    if owner not in (None, container) and _is_in_use(owner, double):
+        raise GraphError(
+            providers=(name,),
+            reason=f"another container has this very {type(double).__name__}",
+            hint="Make one for each container.",
+        )
+    _owners[double] = ref(container)
+
+
+def _is_in_use(owner: Any, double: Any) -> bool:
+    return any(
+        isinstance(override_, providers.Object) and override_.provides is double
+        for overrides in overrides_of(owner).values()
+        for override_ in overrides
+    )

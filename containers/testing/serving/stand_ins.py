@@ -1,0 +1,73 @@
+"""Request models for where vLLM is not installed.
+
+They take any field and check next to nothing, so they show what a route asks for, not
+whether vLLM would accept it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from containers import vllm_api
+
+
+class Request(BaseModel):
+    """Any request: every field it is given is an attribute."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str | None = None
+
+
+class ChatCompletionRequest(Request):
+    """Stands in for vLLM's request of the same name."""
+
+    messages: list[Any]
+    n: int | None = 1
+    stream: bool | None = False
+
+
+class CompletionRequest(Request):
+    """Stands in for vLLM's request of the same name."""
+
+    prompt: Any = None
+    n: int = 1
+    stream: bool | None = False
+
+
+class TokenizeCompletionRequest(Request):
+    """Stands in for vLLM's request of the same name."""
+
+    prompt: str
+
+
+class TokenizeChatRequest(Request):
+    """Stands in for vLLM's request of the same name."""
+
+    messages: list[Any]
+
+
+class DetokenizeRequest(Request):
+    """Stands in for vLLM's request of the same name."""
+
+    tokens: list[int]
+
+
+TokenizeRequest = TokenizeCompletionRequest | TokenizeChatRequest
+
+STAND_INS = {
+    "ChatCompletionRequest": ChatCompletionRequest,
+    "CompletionRequest": CompletionRequest,
+    "TokenizeCompletionRequest": TokenizeCompletionRequest,
+    "TokenizeChatRequest": TokenizeChatRequest,
+    "TokenizeRequest": TokenizeRequest,
+    "DetokenizeRequest": DetokenizeRequest,
+}
+
+
+def provide_requests() -> None:
+    """Let ``containers.vllm_api`` have request models when vLLM is not installed."""
+    if vllm_api.installed_version() is None:
+        vars(vllm_api).update(STAND_INS)

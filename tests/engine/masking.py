@@ -1,0 +1,118 @@
+"""Answers of two servers, made comparable: ids, times and chunk borders left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
+
+import httpx
+
+_RANDOM_ID = re.compile(r"\b(chatcmpl|cmpl|modelperm)-[0-9a-f]{16,}\b")
+_TIMES = ("created",)
+_CONCATENATED = ("content", "text")
+
+
+def comparable(response: httpx.Response) -> dict[str, Any]:
+    """Status, content type and body, without what differs between any two answers."""
+    content_type = response.headers.get("content-type")
+    body: Any = response.text
+    if content_type and content_type.startswith("application/json"):
+        body = _masked(response.json())
+    elif content_type and content_type.startswith("text/event-stream"):
+        body = _joined([_masked(event) for event in _events(response.text)])
+    return {"status": response.status_code, "content_type": content_type, "body": body}
+
+
+def differences(ours: Any, stock: Any, path: str = "answer") -> Iterator[str]:
+    """Places where two answers differ, a readable line for each."""
+    if isinstance(ours, dict) and isinstance(stock, dict):
+        for key in [*stock, *(key for key in ours if key not in stock)]:
+            yield from differences(
+                ours.get(key, ...), stock.get(key, ...), f"{path}.{key}"
+            )
+    elif isinstance(ours, list) and isinstance(stock, list):
+        if len(ours) != len(stock):
+            yield f"{path}: ours has {len(ours)} entries, stock has {len(stock)}"
+        for index, (mine, theirs) in enumerate(zip(ours, stock, strict=False)):
+            yield from differences(mine, theirs, f"{path}.{index}")
+    elif ours != stock or type(ours) is not type(stock):
+        yield f"{path}:\n  ours  {_shown(ours)}\n  stock {_shown(stock)}"
+
+
+def _events(text: str) -> Iterator[Any]:
+    """Server-sent events; anything else in the stream is an event of its own."""
+    for block in text.removesuffix("\n\n").split("\n\n"):
+        data = block.removeprefix("data: ")
+        try:
+            yield json.loads(data) if data != block else block
+        except json.JSONDecodeError:
+            yield block
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: "TIME" if key in _TIMES else _masked(inner)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(inner) for inner in value]
+    if isinstance(value, str):
+        return _RANDOM_ID.sub(r"\1-ID", value)
+    return value
+
+
+def _joined(events: list[Any]) -> list[Any]:
+    """Events as if the engine had been slow to fill, and the server to read them.
+
+    How many tokens an event carries, and how the events of several choices alternate,
+    is a matter of timing. So those of a choice are put together, its first one, which
+    tells its role, excepted.
+    """
+    texts = [*takewhile(_is_text, events)]
+    joined: list[Any] = []
+    for event in sorted(texts, key=_index):
+        if joined and _continues(joined[-1], event):
+            joined[-1] = _added(joined[-1], event)
+        else:
+            joined.append(event)
+    return [*joined, *events[len(texts) :]]
+
+
+def _continues(last: Any, event: Any) -> bool:
+    if _tells_role(last) or _tells_role(event):
+        return False
+    return _index(last) == _index(event)
+
+
+def _is_text(event: Any) -> bool:
+    return isinstance(event, dict) and len(event.get("choices", [])) == 1
+
+
+def _index(event: Any) -> int:
+    return int(event["choices"][0]["index"])
+
+
+def _tells_role(event: Any) -> bool:
+    return "role" in event["choices"][0].get("delta", {})
+
+
+def _added(first: Any, second: Any, key: str = "") -> Any:
+    """Two values of a key put together; where that has no meaning, the later one."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        both = {name: (first.get(name), second.get(name)) for name in first | second}
+        return {name: _added(*values, name) for name, values in both.items()}
+    if key == "choices":
+        return [_added(first[0], second[0])]
+    if isinstance(first, list) and isinstance(second, list):
+        return first + second
+    if isinstance(first, str) and isinstance(second, str) and key in _CONCATENATED:
+        return first + second
+    return first if second is None else second
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is ... else json.dumps(value, ensure_ascii=False)

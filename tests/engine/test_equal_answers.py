@@ -1,0 +1,143 @@
+"""Our server answers what vLLM's own server answers to the same requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from containers.version import __version__
+from tests.engine.corpus import SAMPLES, Sample
+from tests.engine.masking import comparable, differences
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+
+Answer = dict[str, Any]
+
+
+def _openai_shape(answer: Answer) -> Answer:
+    error = {
+        "message": answer["body"]["detail"],
+        "type": "Bad Request",
+        "param": None,
+        "code": answer["status"],
+    }
+    return answer | {"body": {"error": error}}
+
+
+class Deliberate(NamedTuple):
+    """A difference that is meant: why, where, and what ours is instead of stock's."""
+
+    reason: str
+    applies: Callable[[Sample, Answer], bool]
+    change: Callable[[Answer], Answer]
+
+
+DELIBERATE = [
+    Deliberate(
+        "tells the version of vllm-di too, under a key of its own",
+        lambda sample, _: sample.path == "/version",
+        lambda answer: answer | {"body": answer["body"] | {"vllm_di": __version__}},
+    ),
+    Deliberate(
+        "has OpenAI's shape where FastAPI's own shows through",
+        lambda _, answer: "detail" in answer["body"],
+        _openai_shape,
+    ),
+]
+
+
+def expected(sample: Sample, stock: Answer) -> Answer:
+    """What we should answer where vLLM's own server answers this."""
+    for deliberate in DELIBERATE:
+        if deliberate.applies(sample, stock):
+            stock = deliberate.change(stock)
+    return stock
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_answers_equal_those_of_the_stock_server(
+    sample: Sample, ours: httpx.Client, stock: httpx.Client
+) -> None:
+    with ThreadPoolExecutor() as threads:
+        mine, theirs = map(comparable, threads.map(sample.send, [ours, stock]))
+    found = [*differences(mine, expected(sample, theirs))]
+    assert not found, "\n".join([sample.name, *found])
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/chat/completions"),
+        ("DELETE", "/tokenize"),
+        ("POST", "/health"),
+        ("GET", "/no/such/path"),
+    ],
+)
+def test_refusals_of_the_framework_have_openais_shape(
+    method: str, path: str, ours: httpx.Client, stock: httpx.Client
+) -> None:
+    mine, theirs = ours.request(method, path), stock.request(method, path)
+    assert mine.status_code == theirs.status_code
+    assert mine.headers.get("allow") == theirs.headers.get("allow")
+    error = mine.json()["error"]
+    assert error == {
+        "message": theirs.json()["detail"],
+        "type": theirs.reason_phrase,
+        "param": None,
+        "code": theirs.status_code,
+    }
+
+
+def test_the_corpus_names_every_sample_once() -> None:
+    assert len({sample.name for sample in SAMPLES}) == len(SAMPLES)
+
+
+def _answer(body: Any) -> httpx.Response:
+    return httpx.Response(200, json=body)
+
+
+def _stream(*texts: str) -> httpx.Response:
+    events = [f'{{"choices": [{{"index": 0, "text": "{text}"}}]}}' for text in texts]
+    body = "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"])
+    return httpx.Response(200, text=body, headers={"content-type": "text/event-stream"})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            _answer({"id": "cmpl-0123456789abcdef"}),
+            _answer({"id": "x-0123456789abcdef"}),
+        ),
+        (_answer({"n": 1}), _answer({"n": True})),
+        (_answer({"n": 1}), _answer({"n": 1, "m": None})),
+        (_answer([1]), _answer([1, 2])),
+        (_stream("a", "b"), _stream("a", "c")),
+        (_stream("a", "b"), _answer({"choices": []})),
+        (httpx.Response(200), httpx.Response(400)),
+    ],
+)
+def test_masking_hides_no_difference(
+    first: httpx.Response, second: httpx.Response
+) -> None:
+    assert [*differences(comparable(first), comparable(second))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            _answer({"id": "cmpl-0123456789abcdef", "created": 1}),
+            _answer({"id": "cmpl-fedcba9876543210", "created": 2}),
+        ),
+        (_stream("a", "b", "c"), _stream("ab", "c")),
+    ],
+)
+def test_masking_hides_ids_times_and_chunk_borders(
+    first: httpx.Response, second: httpx.Response
+) -> None:
+    assert not [*differences(comparable(first), comparable(second))]
