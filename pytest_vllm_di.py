@@ -7,7 +7,6 @@ serves in its tests is decided by redefining one of them in a ``conftest.py``:
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import re
@@ -197,6 +196,8 @@ def _checked(item: pytest.Item, test: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(test)
     async def run(*args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
+        import asyncio
+
         from containers.testing.leaks import tasks_left
 
         before = asyncio.all_tasks()

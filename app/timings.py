@@ -70,7 +70,11 @@ def read_timings(path: Path) -> dict[str, Spans]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {
-            name: {entry["name"]: _span(entry) for entry in entries}
+            name: {
+                entry["name"]: Span(float(entry["begin_s"]), float(entry["seconds"]))
+                for entry in entries
+                if entry["seconds"] is not None
+            }
             for name, entries in content["models"].items()
         }
     except OSError as error:
@@ -93,7 +97,3 @@ def _entry(record: Record, began_at: float) -> dict[str, Any]:
         "begin_s": None if begin is None else round(begin, 4),
         "seconds": None if record.seconds is None else round(record.seconds, 4),
     }
-
-
-def _span(entry: Mapping[str, Any]) -> Span:
-    return Span(begin_s=float(entry["begin_s"]), seconds=float(entry["seconds"]))

@@ -263,4 +263,5 @@ class CassetteError(ServingError):
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"cassette {place}: {self.reason}. {self.hint}"
+        gap = "\n" if "\n" in self.reason else " "
+        return f"cassette {place}: {self.reason}.{gap}{self.hint}"

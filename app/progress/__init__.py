@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from dependency_injector.containers import Container
 
 from app.progress.lines import StartProgress
 
 __all__ = ["StartProgress", "start_progress"]
+
+ERROR_FD = 2
 
 
 def start_progress(container: Container) -> StartProgress:
@@ -18,7 +19,7 @@ def start_progress(container: Container) -> StartProgress:
     Args:
         container: The model's container, before its start.
     """
-    is_terminal = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    is_terminal = os.isatty(ERROR_FD) and os.environ.get("TERM", "dumb") != "dumb"
     if not is_terminal:
         return StartProgress(container)
     from app.progress.live import LiveProgress

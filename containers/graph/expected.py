@@ -52,7 +52,7 @@ def check_override(node: Node) -> None:
         if isinstance(declared, providers.Dependency):
             wanted = declared.instance_of
             found = _instance_misfit(node.provider, wanted)
-            _refuse(node, Expected(f"a {wanted.__name__}"), found)
+            _refuse(node, Expected(_with_article(wanted.__name__)), found)
     if len(node.chain) > 1 and isinstance(node.provider, providers.Object):
         value = node.provider.provides
         for expected in _declared(node.chain[0]):
@@ -108,18 +108,21 @@ def _marker(wanted: Any) -> Expected:
             return mark
     if get_origin(wanted) is Annotated:
         return _marker(wanted.__origin__)
-    return Expected(f"a {getattr(wanted, '__name__', wanted)}")
+    return Expected(_with_article(getattr(wanted, "__name__", str(wanted))))
 
 
 def _described(value: Any, wanted: Any) -> str:
     if value is None or inspect.isclass(value):
         return "None" if value is None else f"the class {value.__name__}"
-    kind = type(value).__name__
-    found = f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+    found = _with_article(type(value).__name__)
     if _is_plain(value):
         return found
     missing = [name for name in _marker(wanted).has if not hasattr(value, name)]
     return f"{found}, which has no {' and no '.join(missing)}"
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
 
 
 def _is_plain(value: Any) -> bool:
@@ -135,11 +138,11 @@ def _instance_misfit(provider: Provider, wanted: type) -> str | None:
         case providers.Object():
             given = provider.provides
             is_right = isinstance(given, wanted)
-            return None if is_right else f"a {type(given).__name__}"
+            return None if is_right else _with_article(type(given).__name__)
         case providers.Factory() | providers.BaseSingleton():
             made: Any = provider.provides
             is_wrong = inspect.isclass(made) and not _is_subclass(made, wanted)
-            return f"a {made.__name__}" if is_wrong else None
+            return _with_article(made.__name__) if is_wrong else None
     return None
 
 

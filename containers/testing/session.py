@@ -39,7 +39,7 @@ class TestingSession:
         hashing one is most of what a start costs when the engine is a double.
         """
         container = ModelContainer(settings=settings)
-        build = container.vllm_config.provides
+        build: Any = container.vllm_config.provides
 
         def vllm_config(*, settings: ModelSettings, model: str) -> Any:
             key = (settings.model_dump_json(), model)

@@ -136,5 +136,15 @@ async def _abandon(start: EngineStart, construction: asyncio.Future[Any]) -> Non
 
 
 async def stop_engine(engine: Any) -> None:
-    """Shut an engine down with its processes and its renderer; blocks in a thread."""
+    """Shut an engine down with its processes and its renderer; blocks in a thread.
+
+    Its reader goes first: it would take the end of the engine's process for a crash
+    and log it. Requests still in flight then end with vLLM's ``EngineDeadError``.
+    """
+    reader = engine.output_handler
+    if reader is not None:
+        reader.cancel()
+        await asyncio.wait([reader])
+        engine.output_handler = None
+        engine.output_processor.propagate_error(vllm_api.EngineDeadError())
     await asyncio.to_thread(engine.shutdown)

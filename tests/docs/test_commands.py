@@ -26,7 +26,7 @@ from containers import Settings
 from tests.docs import wiring_costs
 from tests.docs.conftest import ANSWER
 from tests.docs.documents import ROOT, block, commands
-from tests.engine.servers import CONFIG, Server
+from tests.engine.servers import CONFIG, Server, free_port
 
 CLONE = "git clone <this repository> vllm-di && cd vllm-di"
 SERVE = "vllm-di serve --config config.yaml"
@@ -162,16 +162,17 @@ def test_the_server_answers_the_curl_line(
     if shutil.which("curl") is None:
         pytest.skip("there is no curl on this machine")
     config = yaml.safe_load(CONFIG.read_text())
-    stock_url = f"http://127.0.0.1:{config['server']['port']}"
-    config["server"]["port"] = 0
+    shown_url = f"http://127.0.0.1:{config['server']['port']}"
+    config["server"]["port"] = free_port()
+    url = f"http://127.0.0.1:{config['server']['port']}"
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     monkeypatch.setenv("PATH", environment()["PATH"])
     monkeypatch.chdir(tmp_path)
-    server = Server(shlex.split(SERVE), tmp_path / "serve.log")
+    server = Server(shlex.split(SERVE), tmp_path / "serve.log", url=url)
     try:
-        url = server.wait_until_ready()
-        assert stock_url in CURL
-        answer = shell(f"{CURL.replace(stock_url, url)} --silent", tmp_path)
+        server.wait_until_ready()
+        assert shown_url in CURL
+        answer = shell(f"{CURL.replace(shown_url, url)} --silent", tmp_path)
         (choice,) = json.loads(answer)["choices"]
         assert choice["message"]["content"] == ANSWER
         assert server.stop() == 0, server.log

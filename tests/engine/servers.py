@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -19,7 +20,7 @@ CONFIG = Path(__file__).parents[2] / "config.yaml"
 START_TIMEOUT_S = 240.0
 STOP_TIMEOUT_S = 40.0
 LEAVE_TIMEOUT_S = 5.0
-_LOOK_S = 0.05
+_LOOK_S = 0.1
 
 
 class Server:
@@ -40,6 +41,7 @@ class Server:
         environment = {"VLLM_CPU_OMP_THREADS_BIND": str(cpus[cpu % len(cpus)])}
         self.url = url
         self._log = log
+        self._client = httpx.Client(base_url=url)
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command,
@@ -62,7 +64,7 @@ class Server:
     def health(self) -> int | None:
         """Status of its health, or ``None`` while nobody answers."""
         try:
-            return httpx.get(f"{self.url}/health").status_code
+            return self._client.get("/health").status_code
         except httpx.TransportError:
             return None
 
@@ -86,15 +88,14 @@ class Server:
         """Kill the process; what it leaves behind is for ``left_behind`` to find."""
         self.process.kill()
         self.process.wait()
+        self._client.close()
 
     def children(self) -> list[psutil.Process]:
         """Living processes of its session, itself excepted."""
         return [
             process
             for process in psutil.process_iter()
-            if process.pid != self.process.pid
-            and _session(process.pid) == self.process.pid
-            and process.status() != psutil.STATUS_ZOMBIE
+            if process.pid != self.process.pid and _lives_in(self.process.pid, process)
         ]
 
     def left_behind(self) -> list[str]:
@@ -102,10 +103,10 @@ class Server:
         deadline = time.monotonic() + LEAVE_TIMEOUT_S
         while (left := self.children()) and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
-        names = [f"{process.pid} {process.name()}" for process in left]
         for process in left:
-            process.kill()
-        return names
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        return [str(process) for process in left]
 
 
 def serve(folder: Path, *, port: int | None = None, **sections: object) -> Server:
@@ -156,8 +157,9 @@ def _as_options(arguments: dict[str, object]) -> list[str]:
     return options
 
 
-def _session(pid: int) -> int | None:
+def _lives_in(session: int, process: psutil.Process) -> bool:
     try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return None
+        is_zombie = process.status() == psutil.STATUS_ZOMBIE
+        return os.getsid(process.pid) == session and not is_zombie
+    except (ProcessLookupError, psutil.NoSuchProcess):
+        return False

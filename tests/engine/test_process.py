@@ -20,9 +20,10 @@ from tests.engine.servers import Server, serve
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
 
 RUNNING = re.compile(r"^vllm:num_requests_running\{.*\} (\S+)$", re.MULTILINE)
-SECONDS_TO_LEAVE = 10.0
-SECONDS_TO_IMPORT = 15.0
-"""Imports cannot be stopped: a process that imports vLLM ends once that is done."""
+SECONDS_TO_LEAVE = 20.0
+"""Alone on two cores it is 3 to 7 s, of which vLLM gives its engine process 5."""
+SECONDS_TO_IMPORT = 20.0
+"""Alone 7 s. An import cannot be stopped, so a process ends once it is done."""
 
 
 @contextmanager
@@ -57,12 +58,13 @@ def read_events(client: socket.socket) -> list[str]:
 
 def seconds_until_running(url: str, count: int, *, limit_s: float) -> float:
     """Seconds until the engine runs that many requests."""
-    began = time.monotonic()
-    while (passed := time.monotonic() - began) < limit_s:
-        metrics = httpx.get(f"{url}/metrics", timeout=limit_s).text
-        if [float(value) for value in RUNNING.findall(metrics)] == [count]:
-            return passed
-        time.sleep(0.02)
+    with httpx.Client(base_url=url, timeout=limit_s) as client:
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < limit_s:
+            metrics = client.get("/metrics").text
+            if [float(value) for value in RUNNING.findall(metrics)] == [count]:
+                return passed
+            time.sleep(0.05)
     pytest.fail(f"the engine never ran {count} requests within {limit_s} s")
 
 
@@ -115,7 +117,8 @@ def imports_vllm(server: Server) -> bool:
 
 
 def starts_its_engine(server: Server) -> bool:
-    return any("spawn_main" in " ".join(c.cmdline()) for c in server.children())
+    # It and Python's resource tracker, which comes with the first child process.
+    return len(server.children()) >= 2
 
 
 @pytest.mark.parametrize("moment", [imports_vllm, starts_its_engine])

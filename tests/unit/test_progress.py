@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -15,28 +17,39 @@ PROGRAM = [sys.executable, "-m", "tests.unit.progress_program"]
 FOREIGN_LINES = ("a line of standard output", "100% of the weights", "an error")
 
 
+ENDS: dict[str, dict[str, str]] = {
+    "ready": {},
+    "failed": {},
+    "endless": {"interrupt_at": "an error"},
+}
+
+
 @pytest.fixture(scope="module")
-def runs() -> dict[str, Ended]:
-    """Each way a start may end, all at once, in a terminal each."""
-    interrupts = {"ready": None, "failed": None, "endless": "an error"}
+def pool() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor() as pool:
-        found = {
-            way: pool.submit(run_in_terminal, [*PROGRAM, way], interrupt_at=at)
-            for way, at in interrupts.items()
-        }
-        return {way: run.result() for way, run in found.items()}
+        yield pool
 
 
 @pytest.fixture(scope="module")
-def piped() -> str:
-    done = subprocess.run(
-        [*PROGRAM, "ready"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    return done.stderr
+def everything(pool: ThreadPoolExecutor) -> dict[str, Future[Any]]:
+    """All programs of this module, which take their seconds at the same time."""
+    ready = [*PROGRAM, "ready"]
+    return {
+        **{
+            way: pool.submit(run_in_terminal, [*PROGRAM, way], **options)
+            for way, options in ENDS.items()
+        },
+        "dumb": pool.submit(run_in_terminal, ready, TERM="dumb"),
+        "piped": pool.submit(
+            subprocess.run, ready, capture_output=True, text=True, timeout=60
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def runs(everything: dict[str, Future[Any]]) -> dict[str, Ended]:
+    """Each way a start may end, in a terminal."""
+    return {way: everything[way].result() for way in ENDS}
 
 
 def rows(run: Ended) -> dict[str, str]:
@@ -112,7 +125,8 @@ def test_the_cursor_is_visible_in_the_end(runs: dict[str, Ended], way: str) -> N
     assert runs[way].shows_cursor
 
 
-def test_a_pipe_gets_plain_lines(piped: str) -> None:
+def test_a_pipe_gets_plain_lines(everything: dict[str, Future[Any]]) -> None:
+    piped = everything["piped"].result().stderr
     assert "\x1b" not in piped
     assert "\r" not in piped
     stamped = re.findall(r"^ +\d+\.\d s  (.*)$", piped, re.MULTILINE)
@@ -125,7 +139,9 @@ def test_a_pipe_gets_plain_lines(piped: str) -> None:
     assert stamped[-1] == "ready: http://127.0.0.1:8000"
 
 
-def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
-    run = run_in_terminal([*PROGRAM, "ready"], TERM="dumb")
+def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines(
+    everything: dict[str, Future[Any]],
+) -> None:
+    run = everything["dumb"].result()
     assert "\x1b" not in run.output
     assert "waiting for engine" in run.output

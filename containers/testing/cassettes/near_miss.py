@@ -35,16 +35,16 @@ def near_miss(path: Path, asked: Plain, episodes: Sequence[Episode]) -> Cassette
                 *lines,
             ]
         ),
-        hint=f"\n{_HINT}",
+        hint=_HINT,
     )
 
 
 def _distance(recorded: Plain, asked: Plain) -> float:
-    names = {name for name, *_ in _unequal(recorded, asked)}
-    likeness = SequenceMatcher(
-        None, str(_about(recorded))[:_COMPARED], str(_about(asked))[:_COMPARED]
-    ).ratio()
-    return len(names) + 2 * (1 - likeness)
+    """How unlike two requests are; what they are about counts for most."""
+    one, other = (str(_about(each))[:_COMPARED] for each in (recorded, asked))
+    unlikeness = 1 - SequenceMatcher(None, one, other).ratio()
+    n_params = sum("prompt" not in name for name, *_ in _unequal(recorded, asked))
+    return 4 * unlikeness + n_params / 4
 
 
 def _differences(recorded: Plain, asked: Plain) -> Iterator[str]:

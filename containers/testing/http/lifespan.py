@@ -24,16 +24,24 @@ class Lifespan:
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._said: asyncio.Queue[str] = asyncio.Queue()
+        self._turn = asyncio.Lock()
         self._is_asked_to_start = False
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether the app has begun to start."""
+        return self._task is not None
+
     async def start(self) -> None:
-        """Start the app.
+        """Start the app, unless it has started; requests at once wait for one start.
 
         Raises:
             Exception: What its start failed with.
         """
-        self._task = asyncio.create_task(self._live(), name="app lifespan")
-        await self._hear("startup")
+        async with self._turn:
+            if self._task is None:
+                self._task = asyncio.create_task(self._live(), name="app lifespan")
+                await self._hear("startup")
 
     async def stop(self) -> None:
         """Stop the app, if it has started.

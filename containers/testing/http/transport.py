@@ -36,11 +36,11 @@ class AppTransport(httpx.AsyncBaseTransport):
         self._app = app
         self._loop = loop
         self._before_request = before_request
-        self._lifespan: Lifespan | None = None
+        self._lifespan = Lifespan(app)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Start the app if need be, send a request, and wait for the answer's head."""
-        self._before_request(self._lifespan is None)
+        self._before_request(not self._lifespan.is_begun)
         body = await request.aread()
         exchange, status, headers = await self._there(self._send(request, body))
         stream = _Body(exchange, self._there)
@@ -52,15 +52,10 @@ class AppTransport(httpx.AsyncBaseTransport):
         Raises:
             Exception: What it failed with.
         """
-        lifespan, self._lifespan = self._lifespan, None
-        if lifespan is not None:
-            self._loop.run(lifespan.stop())
+        self._loop.run(self._lifespan.stop())
 
     async def _send(self, request: httpx.Request, body: bytes) -> tuple[Any, ...]:
-        if self._lifespan is None:
-            lifespan = Lifespan(self._app)
-            await lifespan.start()
-            self._lifespan = lifespan
+        await self._lifespan.start()
         exchange = Exchange(self._app, _scope(request, self._lifespan.state), body)
         try:
             return exchange, *await exchange.head()

@@ -1,8 +1,9 @@
-"""How long a user's route test takes with the kit: ``python -m tests.bench.route_tests``.
+"""How long a user's route test takes with the kit.
 
-Runs 200 tests of a route of one's own over a ``FakeEngine``, each with a container, an
-app and a client of its own, in a pytest of this process, after vLLM's import. Prints
-milliseconds a test: set-up, call and tear-down together.
+``python -m bench.route_tests`` runs 200 tests of a route of one's own over a
+``FakeEngine``, each with a container, an app and a client of its own, in a pytest of
+this process, after vLLM's import. It prints milliseconds a test: set-up, call and
+tear-down together.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def main() -> int:
 
     for name in ("AsyncLLM", "OpenAIServingChat", "OnlineRenderer"):
         getattr(vllm_api, name)
-    print(f"importing vLLM took {time.perf_counter() - began:.1f} s")  # noqa: T201  # a program prints
+    print(f"importing vLLM took {time.perf_counter() - began:.1f} s")
     durations = Durations()
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_routes.py").write_text(TESTS, encoding="utf-8")
@@ -91,18 +92,10 @@ def main() -> int:
         options += ["-o", "asyncio_mode=auto", "-p", "no:randomly", "-p", "no:xdist"]
         options += ["-o", "asyncio_default_fixture_loop_scope=function"]
         options += ["--rootdir", folder, "-W", "ignore", folder]
-        options += _plugin()
+        options += ["-p", "pytest_vllm_di"]
         status = pytest.main(options, plugins=[durations])
-    print(durations.line())  # noqa: T201  # as above
+    print(durations.line())
     return int(status)
-
-
-def _plugin() -> list[str]:
-    """Load the plugin by name unless the installed entry point does."""
-    from importlib.metadata import entry_points
-
-    names = {each.value for each in entry_points(group="pytest11")}
-    return [] if "pytest_vllm_di" in names else ["-p", "pytest_vllm_di"]
 
 
 if __name__ == "__main__":
