@@ -1,0 +1,36 @@
+"""Importing is light, and what a package exports is what it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"vllm", "torch", "transformers", "tokenizers", "ray"}
+
+
+@pytest.mark.parametrize(
+    "module", ["containers", "app", "app.cli", "containers.testing"]
+)
+def test_importing_a_package_loads_nothing_heavy(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", f"import {module}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert module in imported
+    assert {name.partition(".")[0] for name in imported} & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "module", ["containers", "app", "containers.lifecycle", "containers.settings"]
+)
+def test_exports_are_complete_and_sorted(module: str) -> None:
+    package = __import__(module, fromlist=["__all__"])
+    names = package.__all__
+    assert len(names) == len(set(names))
+    for name in names:
+        assert hasattr(package, name)
