@@ -59,7 +59,9 @@ class Run:
         return [each for each in self.printed.splitlines() if each.startswith(start)]
 
 
-def pytest_run(folder: Path, *options: str, plugins: str = "pytest_asyncio.plugin") -> Run:
+def pytest_run(
+    folder: Path, *options: str, plugins: str = "pytest_asyncio.plugin"
+) -> Run:
     """Run pytest in a folder, with the kit's plugin and these others alone."""
     names = ["pytest_vllm_di", *plugins.split()]
     variables = {

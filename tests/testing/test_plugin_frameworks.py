@@ -148,6 +148,12 @@ def test_xdist(folder: Path) -> None:
         text = (folder / "test_sync.py").read_text()
         (folder / f"test_sync_{number}.py").write_text(text)
     run = pytest_run(
-        folder, *auto(), "-n", "2", "--dist", "loadfile", plugins="pytest_asyncio.plugin xdist"
+        folder,
+        *auto(),
+        "-n",
+        "2",
+        "--dist",
+        "loadfile",
+        plugins="pytest_asyncio.plugin xdist",
     )
     assert run.count("passed") == 11, run.printed

@@ -185,7 +185,7 @@ def test_a_dependency_of_the_wrong_type_is_found(given: Any, is_right: bool) -> 
     if is_right:
         Graph.of(container).check()
     else:
-        assert "it must be a int" in problem(container).reason
+        assert "it must be an int" in problem(container).reason
 
 
 def test_a_protocol_with_attributes_is_asked_about_objects_only() -> None:
@@ -194,4 +194,4 @@ def test_a_protocol_with_attributes_is_asked_about_objects_only() -> None:
     container.engine.override(providers.Factory(dict))
     Graph.of(container).check()
     container.engine.override({})
-    assert "it must be a Engine" in problem(container).reason
+    assert "it must be an Engine" in problem(container).reason

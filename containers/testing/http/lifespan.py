@@ -39,9 +39,17 @@ class Lifespan:
             Exception: What its start failed with.
         """
         async with self._turn:
-            if self._task is None:
-                self._task = asyncio.create_task(self._live(), name="app lifespan")
+            if self._task is not None:
+                return
+            self._is_asked_to_start = False
+            self._task = asyncio.create_task(self._live(), name="app lifespan")
+            try:
                 await self._hear("startup")
+            except BaseException:
+                self._task.cancel()
+                await asyncio.wait([self._task])
+                self._task = None
+                raise
 
     async def stop(self) -> None:
         """Stop the app, if it has started.
@@ -49,11 +57,10 @@ class Lifespan:
         Raises:
             Exception: What its stop failed with.
         """
-        if self._task is None:
-            return
-        self._stop.set()
-        await self._hear("shutdown")
-        await self._task
+        if self._task is not None:
+            self._stop.set()
+            await self._hear("shutdown")
+            await self._task
 
     async def _live(self) -> None:
         scope = {
@@ -81,6 +88,5 @@ class Lifespan:
         if not said.done():
             said.cancel()
         if not said.done() or said.result() != f"lifespan.{phase}.complete":
-            task, self._task = self._task, None
-            await task  # raises what it failed with
+            await self._task  # raises what it failed with
             raise RuntimeError(f"the app's lifespan failed at {phase}")

@@ -1,0 +1,113 @@
+"""The serving fakes answer in the shape of vLLM's serving objects, without them."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from containers import running
+from containers.errors import InjectionError, NotReadyError
+from containers.testing import (
+    FakeServingChat,
+    FakeServingCompletion,
+    FakeServingTokenization,
+    fake_container,
+)
+
+
+def chat_request(**fields: Any) -> Any:
+    messages = [{"role": "user", "content": "What is it?"}]
+    return SimpleNamespace(messages=messages, **fields)
+
+
+async def events(answer: Any) -> list[Any]:
+    *lines, done = [event async for event in answer]
+    assert done == "data: [DONE]\n\n"
+    return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+
+async def test_a_chat_is_answered() -> None:
+    chat = FakeServingChat("It is blue.")
+    request = chat_request(model="mine", n=2)
+    answer = await chat.create_chat_completion(request)
+    assert [choice.message.content for choice in answer.choices] == ["It is blue."] * 2
+    assert (answer.object, answer.model) == ("chat.completion", "mine")
+    assert answer.choices[0].finish_reason == "stop"
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (3, 8)
+    assert chat.requests == [request]
+
+
+async def test_a_chat_is_streamed_token_by_token() -> None:
+    chat = FakeServingChat(["It", " is"])
+    options = {"include_usage": True}
+    found = await events(
+        await chat.create_chat_completion(
+            chat_request(stream=True, stream_options=options)
+        )
+    )
+    *chunks, usage = found
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert [delta["content"] for delta in deltas] == ["It", " is", ""]
+    assert [delta.get("role") for delta in deltas] == ["assistant", None, None]
+    assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
+    assert usage["usage"]["completion_tokens"] == 2
+
+
+async def test_a_completion_is_answered_and_streamed() -> None:
+    completion = FakeServingCompletion(lambda request: request.prompt.upper())
+    answer = await completion.create_completion(SimpleNamespace(prompt="blue"))
+    assert answer.choices[0].text == "BLUE"
+    streamed = SimpleNamespace(prompt="a b", stream=True)
+    chunks = await events(await completion.create_completion(streamed))
+    assert "".join(chunk["choices"][0]["text"] for chunk in chunks) == "A B"
+
+
+async def test_a_fake_fails_when_told_to() -> None:
+    error = ValueError("no")
+    with pytest.raises(ValueError, match="no"):
+        await FakeServingChat(fails=error).create_chat_completion(chat_request())
+    streamed = await FakeServingChat(["a", error]).create_chat_completion(
+        chat_request(stream=True)
+    )
+    assert "a" in await anext(streamed)
+    with pytest.raises(ValueError, match="no"):
+        await anext(streamed)
+
+
+def test_what_is_no_script_is_refused_at_once() -> None:
+    with pytest.raises(InjectionError, match="an empty list"):
+        FakeServingChat([])
+
+
+async def test_tokens_are_bytes() -> None:
+    tokenization = FakeServingTokenization(max_model_len=9)
+    request = SimpleNamespace(prompt="Zoë", return_token_strs=True)
+    found = await tokenization.create_tokenize(request)
+    assert (found.count, found.max_model_len) == (4, 9)
+    assert found.token_strs == ["Z", "o", "Ã", "«"]
+    text = await tokenization.create_detokenize(SimpleNamespace(tokens=found.tokens))
+    assert text.prompt == "Zoë"
+    assert (await tokenization.create_tokenize(chat_request())).count == 11
+
+
+async def test_a_fake_container_loads_what_is_asked_for_and_unloads_it() -> None:
+    chat = FakeServingChat()
+    container = fake_container(name="mine", serving_chat=chat)
+    async with running(container) as model:
+        assert model.serving_chat is chat
+        assert model.models.names == ("mine",)
+        assert model.tokenizer.decode(model.tokenizer.encode("a")) == "a"
+        await model.engine.check_health()
+        with pytest.raises(AttributeError, match="no generate"):
+            model.engine.generate  # noqa: B018
+    with pytest.raises(NotReadyError):
+        container.serving_chat()
+
+
+async def test_two_fake_containers_share_nothing() -> None:
+    async with running(fake_container()) as one, running(fake_container()) as other:
+        assert one.serving_chat is not other.serving_chat
+        assert one.engine is not other.engine
