@@ -26,8 +26,9 @@ setup: ## Make .venv with all that serving needs, from the locks
 setup-dev:
 	@$(PYTHON) -m tools.environment $(VENV) --dev
 
-test: setup-dev ## Run every test: the fast ones, then those with a real engine
-	$(BIN)/python -m pytest -m "not engine" -n logical
+test: setup-dev ## Run every test: fast ones, those with processes, those with an engine
+	$(BIN)/python -m pytest -m "not process and not engine" -n logical
+	$(BIN)/python -m pytest -m "process and not engine" -n logical
 	$(BIN)/python -m pytest -m engine
 
 lint: setup-dev ## Check style, formatting and the direction of imports

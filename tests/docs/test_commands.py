@@ -28,6 +28,8 @@ from tests.docs.conftest import ANSWER
 from tests.docs.documents import ROOT, block, commands
 from tests.engine.servers import CONFIG, Server, free_port
 
+pytestmark = pytest.mark.process
+
 CLONE = "git clone <this repository> vllm-di && cd vllm-di"
 SERVE = "vllm-di serve --config config.yaml"
 (CURL,) = (each for each in commands() if each.startswith("curl "))

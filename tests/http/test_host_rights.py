@@ -20,6 +20,8 @@ from containers import ServerSettings
 from containers.errors import SettingsError
 from tests.http.test_answers import QUESTION
 
+pytestmark = pytest.mark.process
+
 
 def handlers() -> dict[int, object]:
     return {number: signal.getsignal(number) for number in signal.valid_signals()}

@@ -172,8 +172,9 @@ async def test_an_app_that_ignores_a_client_that_left_is_named(
 
     transport = AppTransport(app, loop)
     client = httpx.AsyncClient(transport=transport, base_url="http://test")
+    request = client.build_request("GET", "/deaf")
+    answer = await client.send(request, stream=True)
+    assert await anext(answer.aiter_raw()) == b"x"
     with pytest.raises(RuntimeError, match="app /deaf went on"):
-        async with client.stream("GET", "/deaf") as answer:
-            async for _ in answer.aiter_raw():
-                break
+        await answer.aclose()
     transport.stop()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from containers.errors import StartError, StopError
 from containers.lifecycle import Lifecycle, Resource, State
 
-N_EXAMPLES = int(os.environ.get("VLLM_DI_EXAMPLES", "100"))
+N_EXAMPLES = int(os.environ.get("VLLM_DI_EXAMPLES", "50"))
 TICK_S = 0.001
 
 KINDS = ("function", "generator", "coroutine", "async generator")

@@ -13,6 +13,8 @@ import pytest
 
 from tests.screen import Ended, run_in_terminal, screen_of
 
+pytestmark = pytest.mark.process
+
 PROGRAM = [sys.executable, "-m", "tests.unit.progress_program"]
 FOREIGN_LINES = ("a line of standard output", "100% of the weights", "an error")
 

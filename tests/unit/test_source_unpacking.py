@@ -43,6 +43,8 @@ import pathlib, sys
 from containers.source import conversion, unpack
 from containers.source.package import ShippedModel
 from containers.source.watch import Watch
+
+pytestmark = pytest.mark.process
 conversion.COMMAND = (sys.executable, "-c", sys.argv[2])
 unpack._NEEDED_MODULES = ()
 shipped = ShippedModel("p", "1.0", pathlib.Path(sys.argv[1]), "digest")

@@ -18,6 +18,8 @@ from containers import ModelContainer, ModelSettings, running
 from containers.graph import Graph
 from containers.lifecycle import Resource
 
+pytestmark = pytest.mark.process
+
 log = []
 
 class Loaded:

@@ -44,7 +44,7 @@ class Lifespan:
             self._is_asked_to_start = False
             self._task = asyncio.create_task(self._live(), name="app lifespan")
             try:
-                await self._hear("startup")
+                await self._hear("startup", self._task)
             except BaseException:
                 self._task.cancel()
                 await asyncio.wait([self._task])
@@ -52,15 +52,17 @@ class Lifespan:
                 raise
 
     async def stop(self) -> None:
-        """Stop the app, if it has started.
+        """Stop the app, if it is started.
 
         Raises:
             Exception: What its stop failed with.
         """
-        if self._task is not None:
-            self._stop.set()
-            await self._hear("shutdown")
-            await self._task
+        async with self._turn:
+            task, self._task = self._task, None
+            if task is not None:
+                self._stop.set()
+                await self._hear("shutdown", task)
+                await task
 
     async def _live(self) -> None:
         scope = {
@@ -80,13 +82,13 @@ class Lifespan:
     async def _send(self, message: Message) -> None:
         await self._said.put(message["type"])
 
-    async def _hear(self, phase: str) -> None:
+    async def _hear(self, phase: str, task: asyncio.Task[None]) -> None:
         """Wait until the app says that a phase is over, or ends without a word."""
-        assert self._task is not None  # noqa: S101  # it was started
         said = asyncio.create_task(self._said.get())
-        await asyncio.wait({said, self._task}, return_when=asyncio.FIRST_COMPLETED)
-        if not said.done():
+        try:
+            await asyncio.wait({said, task}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
             said.cancel()
         if not said.done() or said.result() != f"lifespan.{phase}.complete":
-            await self._task  # raises what it failed with
+            await task  # raises what it failed with
             raise RuntimeError(f"the app's lifespan failed at {phase}")

@@ -1,0 +1,123 @@
+"""What the real engine answered, recorded, is answered again byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app import create_app
+from containers import Settings
+from containers.errors import CassetteError
+from containers.testing import RecordingEngine, ReplayEngine, override
+from containers.testing.cassettes import tape
+from containers.testing.session import TestingSession
+from tests.engine.corpus import SAMPLES, Sample
+from tests.engine.servers import CONFIG
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+
+CHATS = """greedy; greedy, streamed; streamed with usage; streamed with continuous usage;
+no model named; seeded; two seeded answers; two seeded answers, streamed; logprobs;
+logprobs, streamed; logprobs as token ids; logprobs of the prompt; stop string;
+stop string, streamed; unknown model; prompt too long, streamed"""
+COMPLETIONS = """two seeded answers; echo with logprobs; logprobs; logprobs, streamed;
+stop string, streamed; stop token id; token ids; beams; JSON object"""
+NAMES = [
+    *(f"chat: {name.strip()}" for name in CHATS.split(";")),
+    *(f"completion: {name.strip()}" for name in COMPLETIONS.split(";")),
+]
+CHOSEN = {sample.name: sample for sample in SAMPLES if sample.name in NAMES}
+
+_VARYING = re.compile(
+    rb'(?<="created":)\d+|(?<="id":"chatcmpl-)[0-9a-f]+|(?<="id":"cmpl-)[0-9a-f]+'
+)
+
+Answers = dict[str, tuple[int, str | None, bytes]]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers, Answers, Path]:
+    """The same requests to the real engine while it is recorded, then to its replay."""
+    path = tmp_path_factory.mktemp("cassettes") / "smollm2.jsonl"
+    session = TestingSession()
+    settings = Settings.load(CONFIG).models[0]
+    try:
+        recording = RecordingEngine(session.real_engine(settings), path)
+        real = asked(session, recording, CHOSEN.values())
+        replay = asked(session, ReplayEngine(path), CHOSEN.values())
+    finally:
+        session.close()
+    return real, replay, path
+
+
+def asked(session: TestingSession, engine: Any, samples: Iterable[Sample]) -> Answers:
+    """Answers of an app over this engine, one after the other."""
+    container = session.container(Settings.load(CONFIG).models[0])
+    with override(container, engine=engine):
+        app = create_app(container)
+        with session.serving(app, container) as (transport, left):
+            found = asyncio.run(ask_all(transport, samples))
+    assert left == []
+    return found
+
+
+async def ask_all(transport: Any, samples: Iterable[Sample]) -> Answers:
+    client = httpx.AsyncClient(transport=transport, base_url="http://test", timeout=120)
+    found: Answers = {}
+    for sample in samples:
+        headers = {"Content-Type": sample.content_type or ""}
+        answer = await client.post(sample.path, content=sample.content, headers=headers)
+        body = _VARYING.sub(b"MASKED", answer.content)
+        found[sample.name] = (
+            answer.status_code,
+            answer.headers.get("content-type"),
+            body,
+        )
+    return found
+
+
+def test_there_are_25_samples() -> None:
+    assert sorted(CHOSEN) == sorted(NAMES)
+    assert len(NAMES) == 25
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_replay_equals_what_was_recorded_byte_for_byte(
+    answers: tuple[Answers, Answers, Path], name: str
+) -> None:
+    real, replay, _ = answers
+    assert replay[name] == real[name]
+
+
+def test_what_was_recorded_are_real_answers(
+    answers: tuple[Answers, Answers, Path],
+) -> None:
+    real, _, path = answers
+    assert b"Paris" in real["chat: greedy"][2]
+    assert real["chat: greedy, streamed"][2].count(b"data: ") > 5
+    assert [status for status, *_ in real.values() if status != 200] == [404, 400]
+    assert len(tape.read(path)) >= 23
+    assert any(len(episode.outputs) > 3 for episode in tape.read(path))
+
+
+def test_what_was_not_recorded_names_the_nearest(
+    answers: tuple[Answers, Answers, Path],
+) -> None:
+    *_, path = answers
+    session = TestingSession()
+    content = CHOSEN["chat: greedy"].content or b""
+    sample = Sample("other", "/v1/chat/completions", content.replace(b"Fra", b"Fri"))
+    try:
+        ((status, _, body),) = asked(session, ReplayEngine(path), [sample]).values()
+    finally:
+        session.close()
+    assert status == 500
+    assert b"no answer to" in body
+    assert b"What is the capital of Fri" in body
+    assert issubclass(CassetteError, Exception)
