@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
     from containers.settings import ModelSettings
-    from containers.testing.session import TestingSession
+    from containers.testing.session import SharedSession
 
 MODES = ("none", "once", "new", "all")
 MARKER = (
@@ -65,10 +65,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def _serving_session() -> Iterator[TestingSession]:
-    from containers.testing.session import TestingSession
+def _serving_session() -> Iterator[SharedSession]:
+    from containers.testing.session import SharedSession
 
-    session = TestingSession()
+    session = SharedSession()
     yield session
     session.close()
 
@@ -99,7 +99,7 @@ def serving_engine(request: pytest.FixtureRequest) -> Any:
 def serving_container(
     serving_settings: ModelSettings,
     serving_engine: Any,
-    _serving_session: TestingSession,
+    _serving_session: SharedSession,
 ) -> Iterator[Container]:
     """A ``ModelContainer``, not started, in which only the engine is a double."""
     from containers.testing import override
@@ -119,7 +119,7 @@ def serving_app(serving_container: Container) -> Any:
 
 @pytest.fixture
 def serving_client(
-    serving_app: Any, _serving_session: TestingSession, request: pytest.FixtureRequest
+    serving_app: Any, _serving_session: SharedSession, request: pytest.FixtureRequest
 ) -> Iterator[httpx.AsyncClient]:
     """HTTP client of the app, which runs on an event loop of its own."""
     import httpx

@@ -25,6 +25,8 @@ CLOSE_TIMEOUT_S = 5
 """Seconds connections have to close once nothing is in flight any more."""
 DEATH_TIMEOUT_S = 5.0
 """Seconds requests have to be answered after their engine died."""
+PATIENCE_S = 2.0
+"""Seconds a start that was told to end may wait for what cannot be interrupted."""
 FORCE_AFTER_S = 10.0
 """Seconds more than all timeouts together before the process is ended by force."""
 
@@ -122,16 +124,32 @@ class ServerProcess:
     def _end(self, drain_timeout_s: float) -> None:
         if self._ending is not None:
             return
+        is_loading = self._service.state == "starting"
         self._ending = asyncio.ensure_future(self._drain(drain_timeout_s))
         bound_s = drain_timeout_s + CLOSE_TIMEOUT_S + self._settings.stop_timeout_s
-        force = threading.Timer(bound_s + FORCE_AFTER_S, end_by_force)
-        force.daemon = True
-        force.start()
+        _later(bound_s + FORCE_AFTER_S, end_by_force)
+        if is_loading:
+            _later(PATIENCE_S, leave_if_nothing_runs)
 
     async def _drain(self, timeout_s: float) -> None:
         # The port stays open meanwhile, so that probes can be told to stay away.
         await self._service.drain(timeout_s=timeout_s)
         self._server.should_exit = True
+
+
+def leave_if_nothing_runs() -> None:
+    """End this process at once if all it waits for is an import in a thread.
+
+    Python cannot interrupt that, and nothing has been started that would be left.
+    """
+    if not multiprocessing.active_children():
+        os._exit(EXIT_OK)
+
+
+def _later(delay_s: float, action: Callable[[], None]) -> None:
+    timer = threading.Timer(delay_s, action)
+    timer.daemon = True
+    timer.start()
 
 
 def end_by_force() -> None:

@@ -18,6 +18,11 @@ from typing import Any
 from containers import vllm_api
 from containers.vllm_api.parent_watch import attach_watch
 
+SHUTDOWN_TIMEOUT_S = 15.0
+"""Seconds an engine's processes have to end by themselves: with vLLM's default of 5 a
+busy machine kills many a healthy one, which leaks its shared memory.
+"""
+
 _construction = threading.Lock()
 
 
@@ -89,13 +94,15 @@ class EngineStart:
         with _construction:
             if self._given_up.is_set():
                 raise RuntimeError("the start of the engine was given up")
-            self._before = set(multiprocessing.active_children())
+            self._before = before = set(multiprocessing.active_children())
             attach_watch(self._vllm_config)
             async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
             try:
-                return async_llm.from_vllm_config(self._vllm_config, **self._options)
+                engine = async_llm.from_vllm_config(self._vllm_config, **self._options)
             finally:
                 self._before = None
+            engine.vllm_di_processes = _engine_processes(but_not=before)
+            return engine
 
     def give_up(self) -> None:
         """Kill the processes of this attempt; ``run`` then raises soon."""
@@ -103,9 +110,16 @@ class EngineStart:
         before = self._before
         if before is None:
             return
-        for process in multiprocessing.active_children():
-            if process not in before and process.name.startswith("EngineCore"):
-                process.kill()
+        for process in _engine_processes(but_not=before):
+            process.kill()
+
+
+def _engine_processes(*, but_not: set[BaseProcess]) -> list[BaseProcess]:
+    return [
+        process
+        for process in multiprocessing.active_children()
+        if process not in but_not and process.name.startswith("EngineCore")
+    ]
 
 
 async def start_engine(start: EngineStart) -> Any:
@@ -136,7 +150,7 @@ async def _abandon(start: EngineStart, construction: asyncio.Future[Any]) -> Non
 
 
 async def stop_engine(engine: Any) -> None:
-    """Shut an engine down with its processes and its renderer; blocks in a thread.
+    """Shut an engine down with its renderer; when it returns, its processes are gone.
 
     Its reader goes first: it would take the end of the engine's process for a crash
     and log it. Requests still in flight then end with vLLM's ``EngineDeadError``.
@@ -147,4 +161,11 @@ async def stop_engine(engine: Any) -> None:
         await asyncio.wait([reader])
         engine.output_handler = None
         engine.output_processor.propagate_error(vllm_api.EngineDeadError())
-    await asyncio.to_thread(engine.shutdown)
+    await asyncio.to_thread(_shut_down, engine)
+
+
+def _shut_down(engine: Any) -> None:
+    engine.shutdown(timeout=SHUTDOWN_TIMEOUT_S)
+    # vLLM kills what is still there after the timeout, and does not wait for it.
+    for process in engine.vllm_di_processes:
+        process.join(SHUTDOWN_TIMEOUT_S)

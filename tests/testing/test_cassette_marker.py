@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from openai import AsyncOpenAI, InternalServerError
 
-import pytest_vllm_di
+from app import create_app
+from containers import ModelSettings
 from containers.errors import CassetteError
-from containers.testing import FakeEngine
+from containers.testing import FakeEngine, RecordingEngine, override
 from containers.testing.cassettes import tape
-from containers.testing.session import TestingSession
+from containers.testing.session import SharedSession
 
 pytest_plugins = ["pytest_vllm_di"]
 
-QUESTION = {"messages": [{"role": "user", "content": "Where?"}], "temperature": 0}
-CHATS = "/v1/chat/completions"
+QUESTION: Any = {
+    "messages": [{"role": "user", "content": "Where?"}],
+    "temperature": 0,
+}
 
 
 class Item:
@@ -35,20 +40,22 @@ class Item:
         return {"serving_settings": None, "_serving_session": RealEngines()}[name]
 
 
-class RealEngines(TestingSession):
+class RealEngines(SharedSession):
     """A session whose real engine is none."""
 
     def __init__(self) -> None:
-        self.started = 0
+        """Start no loop."""
 
     def real_engine(self, settings: Any) -> Any:
         return FakeEngine("really")
 
 
 def engine(folder: Path, mode: str, *args: Any, **kwargs: Any) -> Any:
+    from pytest_vllm_di import _cassette  # pytest loads it first
+
     item: Any = Item(folder, "test_a[x/y-1]", mode)
     marker = pytest.mark.cassette(*args, **kwargs).mark
-    return pytest_vllm_di._cassette(item, marker)
+    return _cassette(item, marker)
 
 
 async def say(engine: Any) -> str:
@@ -56,7 +63,8 @@ async def say(engine: Any) -> str:
 
     params = vllm_api.SamplingParams()
     prompt = {"prompt": "Where?", "prompt_token_ids": [1]}
-    return "".join([o.outputs[0].text async for o in engine.generate(prompt, params, "r")])
+    outputs = [each async for each in engine.generate(prompt, params, "r")]
+    return str(outputs[-1].outputs[0].text)
 
 
 @pytest.mark.parametrize("mode", ["once", "new", "all"])
@@ -64,10 +72,9 @@ async def test_what_is_recorded_once_is_replayed_ever_after(
     tmp_path: Path, mode: str
 ) -> None:
     said = await say(engine(tmp_path, mode))
-    assert said.endswith("really")
+    assert said == "really"
     assert await say(engine(tmp_path, "none")) == said
-    (file,) = tmp_path.rglob("*.jsonl")
-    assert file == tmp_path / "cassettes" / "t" / "test_a_x_y-1_.jsonl"
+    assert len(tape.read(tmp_path / "cassettes" / "t" / "test_a_x_y-1_.jsonl")) == 1
 
 
 async def test_once_does_not_touch_the_real_engine_again(tmp_path: Path) -> None:
@@ -83,15 +90,47 @@ def test_the_path_is_beside_the_test(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def recorded(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """The cassette of this test, written before the plugin looks for it."""
-    path = pytest_vllm_di._cassette_path(request)
-    tape.rewrite(path, *ENTRIES)
-    yield path
-    path.unlink()
-    path.parent.rmdir()
-    path.parent.parent.rmdir()
+def recorded(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    serving_settings: ModelSettings,
+    _serving_session: SharedSession,
+) -> None:
+    """Record the question with an engine, and mark the test with its cassette."""
+    path = tmp_path / "asked.jsonl"
+    engine = RecordingEngine(FakeEngine(["It is", " here."]), path)
+    container = _serving_session.container(serving_settings)
+    with override(container, engine=engine):
+        app = create_app(container)
+        with _serving_session.serving(app, container) as (transport, _):
+            client = httpx.AsyncClient(transport=transport, base_url="http://test")
+            asyncio.run(client.post("/v1/chat/completions", json=QUESTION))
+    request.node.add_marker(pytest.mark.cassette(path))
 
 
-PARAMS = {"temperature": 0.0, "max_tokens": 2048}
-ENTRIES: list[Any] = []
+@pytest.mark.usefixtures("recorded")
+async def test_a_marked_test_is_answered_from_its_cassette(
+    openai_client: AsyncOpenAI,
+) -> None:
+    completions = openai_client.chat.completions
+    answer = await completions.create(model="tiny", **QUESTION)
+    assert answer.choices[0].message.content == "It is here."
+    assert answer.usage is not None
+    assert answer.usage.completion_tokens == 2
+
+
+@pytest.mark.usefixtures("recorded")
+async def test_another_question_is_refused_with_the_nearest(
+    openai_client: AsyncOpenAI,
+) -> None:
+    changed = QUESTION | {"temperature": 0.5}
+    with pytest.raises(InternalServerError, match=r"recorded 0\.0, asked 0\.5"):
+        await openai_client.chat.completions.create(model="tiny", **changed)
+
+
+async def test_without_a_marker_a_fake_engine_answers(
+    serving_client: httpx.AsyncClient, serving_engine: Any
+) -> None:
+    answer = await serving_client.post("/v1/chat/completions", json=QUESTION)
+    assert answer.json()["choices"][0]["message"]["content"] == "Paris."
+    assert serving_engine.requests[0].prompt.endswith("assistant\n")

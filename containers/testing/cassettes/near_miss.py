@@ -25,17 +25,10 @@ def near_miss(path: Path, asked: Plain, episodes: Sequence[Episode]) -> Cassette
     if not episodes:
         return CassetteError(path=str(path), reason="it is empty", hint=_HINT)
     nearest = min(episodes, key=lambda episode: _distance(episode.request, asked))
-    lines = [f"  {line}" for line in _differences(nearest.request, asked)]
+    missing = f"no answer to {_shown(_about(asked))}; the nearest request differs in"
+    lines = [missing, *(f"  {line}" for line in _differences(nearest.request, asked))]
     return CassetteError(
-        path=str(path),
-        line=nearest.line,
-        reason="\n".join(
-            [
-                f"it has no answer to {_shown(_about(asked))}; the nearest differs",
-                *lines,
-            ]
-        ),
-        hint=_HINT,
+        path=str(path), line=nearest.line, reason="\n".join(lines), hint=_HINT
     )
 
 
