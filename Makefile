@@ -26,10 +26,10 @@ setup: ## Make .venv with all that serving needs, from the locks
 setup-dev:
 	@$(PYTHON) -m tools.environment $(VENV) --dev
 
-test: setup-dev ## Run every test: fast ones, those with processes, those with an engine
-	$(BIN)/python -m pytest -m "not process and not engine" -n logical
-	$(BIN)/python -m pytest -m "process and not engine" -n logical
-	$(BIN)/python -m pytest -m engine
+test: setup-dev ## Run every test: fast ones, heavy ones, those with an engine
+	$(BIN)/python -m pytest -m "not heavy and not engine" -n logical
+	$(BIN)/python -m pytest -m "heavy and not engine" -n logical
+	$(BIN)/python -m pytest -m engine -n 2 --dist loadgroup
 
 lint: setup-dev ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .

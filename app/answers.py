@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import SHUTTING_DOWN, unavailable
 from app.flights import Flights
+from app.keep_alive import keep_alive
 from app.service import service_of
 
 T = TypeVar("T")
@@ -49,6 +50,9 @@ async def answer(request: Request, work: Coroutine[Any, Any, Any]) -> Response:
     except CutError:
         return unavailable(SHUTTING_DOWN)
     if isinstance(result, AsyncGenerator):
+        interval_s = service_of(request).sse_keep_alive_interval_s
+        if interval_s:
+            result = keep_alive(result, interval_s=interval_s)
         return EventStream(result, flights)
     status = getattr(getattr(result, "error", None), "code", 200)
     return JSONResponse(result.model_dump(), status_code=int(status))

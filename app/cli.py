@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from app.commands import check, graph, serve
+from app.commands import check, config, graph, serve
 from containers.errors import ServingError, SettingsError
 from containers.version import __version__
 from containers.vllm_api import installed_version
@@ -43,6 +43,6 @@ def _parser() -> argparse.ArgumentParser:
     version = f"vllm-di {__version__} (vLLM {installed_version() or 'not installed'})"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, check, graph):
+    for command in (serve, check, graph, config):
         command.add_to(commands)
     return parser

@@ -14,13 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.documents import add_offline_docs, document_options
 from app.errors import respond, serving_error_response
+from app.middleware import add_middleware, authenticate_own_routes
 from app.openapi import complete_openapi
 from app.routes import router
 from app.service import STATE_ATTRIBUTE, Service
 from containers.application import ApplicationContainer
 from containers.errors import ServingError
-from containers.settings import Settings
+from containers.settings import ServerSettings, Settings
 from containers.version import __version__
 
 Serving = Settings | Container
@@ -38,15 +40,23 @@ def create_app(serving: Serving, *, wait_until_ready: bool = True) -> FastAPI:
         wait_until_ready: Whether the lifespan waits until the models are loaded, and
             fails if they do not. Otherwise the port answers at once, with 503 until
             they are.
+
+    Raises:
+        SettingsError: A middleware that the settings name cannot be used.
     """
+    application = _application(serving)
+    server: ServerSettings = application.settings().server
     app = FastAPI(
         title="vllm-di",
         version=__version__,
         description="vLLM's OpenAI-compatible API.",
+        **document_options(server),
     )
     for error in (RequestValidationError, HTTPException):
         app.add_exception_handler(error, _respond)
-    include_serving(app, serving, wait_until_ready=wait_until_ready)
+    _include(app, application, prefix="", wait_until_ready=wait_until_ready)
+    add_offline_docs(app, server)
+    add_middleware(app, server)
     return app
 
 
@@ -60,7 +70,9 @@ def include_serving(
     """Add the OpenAI API to an app of your own.
 
     Your lifespan still runs, inside ours: it finds the models loaded, and they stop
-    after it has ended. Your routes, error handlers and middleware stay as they are.
+    after it has ended. Your routes, error handlers and middleware stay as they are:
+    of the ``server`` settings, those about the app as a whole (CORS, documents,
+    middleware, request ids) are yours to choose; ``api_keys`` guard our routes alone.
 
     Args:
         app: Your app.
@@ -71,12 +83,21 @@ def include_serving(
     Raises:
         ValueError: Serving is included in this app already.
     """
+    application = _application(serving)
+    _include(app, application, prefix=prefix, wait_until_ready=wait_until_ready)
+    server: ServerSettings = application.settings().server
+    authenticate_own_routes(app, server, router(server).routes, prefix=prefix)
+
+
+def _include(
+    app: FastAPI, application: Container, *, prefix: str, wait_until_ready: bool
+) -> None:
     if hasattr(app.state, STATE_ATTRIBUTE):
         raise ValueError("serving is included in this app already")
-    service = Service(_application(serving))
+    service = Service(application)
     setattr(app.state, STATE_ATTRIBUTE, service)
     app.add_exception_handler(ServingError, _respond_serving_error)
-    app.include_router(router(), prefix=prefix)
+    app.include_router(router(application.settings().server), prefix=prefix)
     complete_openapi(app)
     _wrap_lifespan(app, service, wait_until_ready=wait_until_ready)
 

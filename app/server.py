@@ -14,8 +14,9 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from app.certificates import refresh_certificates
+from app.http_config import check_certificates, listening_socket, uvicorn_config
 from app.service import STATE_ATTRIBUTE, Service
-from containers.errors import SettingsError
 from containers.settings import ServerSettings
 
 EXIT_OK = 0
@@ -35,19 +36,11 @@ def listen(server: ServerSettings) -> socket.socket:
     """Bind the server's address, before anything expensive is started.
 
     Raises:
-        SettingsError: The address is taken, or not this machine's.
+        SettingsError: The address is taken, or not this machine's, or a certificate
+            cannot be used.
     """
-    try:
-        family = socket.getaddrinfo(server.host, server.port)[0][0]
-        return socket.create_server(
-            (server.host, server.port), family=family, backlog=2048
-        )
-    except OSError as error:
-        raise SettingsError(
-            key="server",
-            reason=f"cannot listen on {server.host}:{server.port}: {error.strerror}",
-            hint="Set server.host and server.port to a free address of this machine.",
-        ) from error
+    check_certificates(server)
+    return listening_socket(server)
 
 
 class Server(uvicorn.Server):
@@ -85,13 +78,7 @@ class ServerProcess:
         self._status = EXIT_OK
         self._ending: asyncio.Task[None] | None = None
         self._server = Server(
-            uvicorn.Config(
-                app,
-                root_path=settings.root_path,
-                log_level=settings.uvicorn_log_level,
-                access_log=False,
-                timeout_graceful_shutdown=CLOSE_TIMEOUT_S,
-            )
+            uvicorn_config(app, settings, close_timeout_s=CLOSE_TIMEOUT_S)
         )
 
     async def run(self, listener: socket.socket) -> int:
@@ -99,8 +86,19 @@ class ServerProcess:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal)
-        await self._server.serve(sockets=[listener])
+        refreshing = self._refresh_certificates()
+        try:
+            await self._server.serve(sockets=[listener])
+        finally:
+            if refreshing is not None:
+                refreshing.cancel()
         return self._status
+
+    def _refresh_certificates(self) -> asyncio.Task[None] | None:
+        context = self._server.config.ssl
+        if context is None or not self._settings.enable_ssl_refresh:
+            return None
+        return asyncio.create_task(refresh_certificates(context, self._settings))
 
     def _on_signal(self) -> None:
         if self._ending is None:

@@ -83,6 +83,12 @@ class Service:
         return self._registry
 
     @property
+    def sse_keep_alive_interval_s(self) -> int:
+        """Seconds after which a silent stream gets a comment line; 0 for never."""
+        interval_s: int = self.container.settings().server.sse_keep_alive_interval
+        return interval_s
+
+    @property
     def records(self) -> list[Record]:
         """What is known of each resource, model by model."""
         return [

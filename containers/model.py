@@ -56,6 +56,7 @@ class ModelContainer(containers.DeclarativeContainer):
         engine=engine,
         renderer=renderer,
         vllm_config=vllm_config,
+        lora=settings.provided.lora,
     )
     online_renderer = Resource(
         resources.online_renderer,

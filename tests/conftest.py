@@ -19,6 +19,15 @@ from containers import ModelContainer, ModelSettings
 from containers.testing import tiny_model
 
 MODEL = "tiny"
+HEAVY_FOLDERS = {"contract", "docs", "http", "serving", "testing"}
+"""Folders whose tests import vLLM, which alone takes 6 to 13 s, or start processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of these folders into the second tier."""
+    for item in items:
+        if item.path.parent.name in HEAVY_FOLDERS:
+            item.add_marker(pytest.mark.heavy)
 
 
 @pytest.fixture(scope="session")

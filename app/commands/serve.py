@@ -9,7 +9,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from app.commands.options import add_config_option, be_quiet, file_to_write
+from app.commands.options import (
+    add_settings_options,
+    be_quiet,
+    file_to_write,
+    load_settings,
+)
+from app.http_config import curl_address
 from app.main import create_app
 from app.progress import StartProgress, start_progress
 from app.server import ServerProcess, listen
@@ -23,7 +29,7 @@ from containers.vllm_api.orphans import orphaned_engines
 def add_to(commands: Any) -> None:
     """Declare the command's options."""
     parser = commands.add_parser("serve", help="serve the model of a config file")
-    add_config_option(parser)
+    add_settings_options(parser)
     parser.add_argument(
         "--timings",
         type=file_to_write,
@@ -40,12 +46,12 @@ def run(options: argparse.Namespace) -> int:
         SettingsError: The settings are wrong or the address is taken; nothing started.
         VllmMismatchError: vLLM is not installed or not supported; nothing started.
     """
-    settings = Settings.load(options.config)
+    settings = load_settings(options)
     release_line()
     be_quiet()
-    listener = listen(settings.server)
     application = ApplicationContainer(settings=settings)
     app = create_app(application, wait_until_ready=False)
+    listener = listen(settings.server)
     (model,) = application.models().values()
     with listener, start_progress(model) as progress:
         for pid in orphaned_engines():
@@ -70,23 +76,20 @@ def run(options: argparse.Namespace) -> int:
             return runner.run(process.run(listener))
 
 
-def announce(
-    progress: StartProgress, settings: Settings, address: tuple[Any, ...]
-) -> None:
+def announce(progress: StartProgress, settings: Settings, address: Any) -> None:
     """Say that the model is ready, where, and how to ask it something."""
     progress.end()
-    host = "127.0.0.1" if address[0] == "0.0.0.0" else address[0]  # noqa: S104  # compared
-    url = f"http://{f'[{host}]' if ':' in host else host}:{address[1]}"
-    url += settings.server.root_path
+    url = curl_address(settings.server, address)
     question = {
         "model": settings.models[0].name,
         "messages": [{"role": "user", "content": "What is the capital of France?"}],
         "temperature": 0,
     }
+    key = " -H 'Authorization: Bearer YOUR_KEY'" if settings.server.api_keys else ""
     progress.say(f"ready: {url}")
     print(
         f"\nTry it:\n  curl {url}/v1/chat/completions"
-        f" -H 'Content-Type: application/json' -d '{json.dumps(question)}'\n",
+        f"{key} -H 'Content-Type: application/json' -d '{json.dumps(question)}'\n",
         file=sys.stderr,
         flush=True,
     )

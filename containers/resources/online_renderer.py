@@ -51,11 +51,13 @@ def online_renderer(
             chat_template=chat_template.explicit,
             chat_template_content_format=chat_template.content_format,
             trust_request_chat_template=settings.trust_request_chat_template,
+            trust_request_mm_kwargs=settings.trust_request_mm_kwargs,
             enable_auto_tools=settings.enable_auto_tool_choice,
             exclude_tools_when_tool_choice_none=(
                 settings.exclude_tools_when_tool_choice_none
             ),
             tool_parser=settings.tool_call_parser,
+            tool_strict_level=settings.tool_strict_level,
             reasoning_parser=settings.reasoning_parser,
             default_chat_template_kwargs=settings.default_chat_template_kwargs,
             log_error_stack=settings.log_error_stack,

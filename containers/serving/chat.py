@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from containers.chat_template import ChatTemplate
-from containers.serving.injected import bound_renderer, request_logger
+from containers.serving.injected import bound_renderer, fingerprint, request_logger
 from containers.settings import ChatSettings
 from containers.vllm_api import OpenAIServingChat
 from containers.vllm_api.client import EngineView
@@ -68,9 +68,13 @@ class ServingChat(OpenAIServingChat):
                 settings.exclude_tools_when_tool_choice_none
             ),
             tool_parser=settings.tool_call_parser,
+            tool_strict_level=settings.tool_strict_level,
             enable_prompt_tokens_details=settings.enable_prompt_tokens_details,
             enable_force_include_usage=settings.enable_force_include_usage,
             enable_log_outputs=settings.enable_log_outputs,
+            enable_log_deltas=settings.enable_log_deltas,
+            enable_per_request_metrics=settings.enable_per_request_metrics,
             default_chat_template_kwargs=settings.default_chat_template_kwargs,
         )
         self.tokenizer = tokenizer
+        self.system_fingerprint = fingerprint(settings, vllm_config)

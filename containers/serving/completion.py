@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from containers.chat_template import ChatTemplate
-from containers.serving.injected import bound_renderer, request_logger
+from containers.serving.injected import bound_renderer, fingerprint, request_logger
 from containers.settings import ChatSettings
 from containers.vllm_api import OpenAIServingCompletion
 from containers.vllm_api.client import EngineView
@@ -45,5 +45,7 @@ class ServingCompletion(OpenAIServingCompletion):
             return_tokens_as_token_ids=settings.return_tokens_as_token_ids,
             enable_prompt_tokens_details=settings.enable_prompt_tokens_details,
             enable_force_include_usage=settings.enable_force_include_usage,
+            enable_per_request_metrics=settings.enable_per_request_metrics,
         )
         self.tokenizer = tokenizer
+        self.system_fingerprint = fingerprint(settings, vllm_config)

@@ -94,6 +94,19 @@ def request_logger(settings: ChatSettings) -> Any:
     return vllm_api.RequestLogger(max_log_len=settings.max_log_len)
 
 
+def fingerprint(settings: ChatSettings, vllm_config: Any) -> str | None:
+    """What answers show as ``system_fingerprint``.
+
+    Source:
+        vllm/entrypoints/serve/utils/fingerprint.py (0.32.0), whose mode is one for the
+        whole process; ours is the model's.
+    """
+    text: str | None = vllm_api.build_system_fingerprint(
+        vllm_config, settings.fingerprint_mode, settings.fingerprint_value
+    )
+    return text
+
+
 def _described(value: Any) -> str:
     if value is None:
         return "None"

@@ -2,6 +2,7 @@
 
 from containers.settings.canary import CanarySettings
 from containers.settings.chat import ChatSettings
+from containers.settings.lora import LoraModule, LoraSettings
 from containers.settings.model import ModelSettings
 from containers.settings.root import Settings
 from containers.settings.server import ServerSettings
@@ -9,6 +10,8 @@ from containers.settings.server import ServerSettings
 __all__ = [
     "CanarySettings",
     "ChatSettings",
+    "LoraModule",
+    "LoraSettings",
     "ModelSettings",
     "ServerSettings",
     "Settings",

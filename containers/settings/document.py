@@ -7,7 +7,7 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from containers.settings.keys import Location
+from containers.settings.location import Location
 
 
 @dataclass(frozen=True, slots=True)

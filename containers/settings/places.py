@@ -2,21 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from containers.settings.location import Location
+from containers.settings.lora import LoraModule
 from containers.settings.model import ModelSettings
+from containers.settings.server import ServerSettings
+
+FolderOf = Callable[[Location], Path]
+"""Gives the folder that a relative path at a location is meant from."""
 
 _JINJA = frozenset("{}\n")
 _PATH_STARTS = ("/", "./", "../", "~/")
 _TEMPLATE_SUFFIXES = (".jinja", ".jinja2", ".j2", ".txt")
+_SERVER_FILES = ("uds", "ssl_keyfile", "ssl_certfile", "ssl_ca_certs")
 
 
-def placed(model: ModelSettings, folder: Path) -> ModelSettings:
-    """The model's settings with absolute paths for files relative to ``folder``."""
-    template = _template(model.chat.template, folder)
-    chat = model.chat.model_copy(update={"template": template})
-    source = _source(model.source, folder)
-    return model.model_copy(update={"source": source, "chat": chat})
+def placed_model(model: ModelSettings, at: Location, folder_of: FolderOf) -> Any:
+    """The model's settings with absolute paths.
+
+    Args:
+        model: The settings as they were written.
+        at: Their location.
+        folder_of: Gives the folder relative paths are meant from.
+    """
+    chat = model.chat.model_copy(
+        update={
+            "template": _template(
+                model.chat.template, folder_of((*at, "chat", "template"))
+            ),
+            "tool_parser_plugin": _file(
+                model.chat.tool_parser_plugin,
+                folder_of((*at, "chat", "tool_parser_plugin")),
+            ),
+        }
+    )
+    modules = tuple(
+        _module(module, folder_of((*at, "lora", "modules", index, "path")))
+        for index, module in enumerate(model.lora.modules)
+    )
+    update = {
+        "source": _source(model.source, folder_of((*at, "source"))),
+        "chat": chat,
+        "lora": model.lora.model_copy(update={"modules": modules}),
+    }
+    return model.model_copy(update=update)
+
+
+def placed_server(server: ServerSettings, folder_of: FolderOf) -> ServerSettings:
+    """The server's settings with absolute paths."""
+    update = {
+        key: _file(getattr(server, key), folder_of(("server", key)))
+        for key in _SERVER_FILES
+        if getattr(server, key) is not None
+    }
+    return server.model_copy(update=update)
+
+
+def is_path(source: str) -> bool:
+    """Whether a model's or adapter's source can only be meant as a path."""
+    return source in {".", ".."} or source.startswith(_PATH_STARTS)
+
+
+def _module(module: LoraModule, folder: Path) -> LoraModule:
+    return module.model_copy(update={"path": _source(module.path, folder)})
+
+
+def _file(path: str | None, folder: Path) -> str | None:
+    return None if path is None else str(folder / Path(path).expanduser())
 
 
 def _source(source: str, folder: Path) -> str:
@@ -24,13 +79,21 @@ def _source(source: str, folder: Path) -> str:
     if source.startswith("package:"):
         return source
     path = folder / Path(source).expanduser()
-    is_path = source in {".", ".."} or source.startswith(_PATH_STARTS)
-    return str(path) if is_path or path.is_dir() else source
+    return str(path) if is_path(source) or _is(path, Path.is_dir) else source
 
 
 def _template(template: str | None, folder: Path) -> str | None:
     if template is None or _JINJA & set(template):
         return template
     path = folder / Path(template).expanduser()
-    is_path = template.startswith(_PATH_STARTS) or path.suffix in _TEMPLATE_SUFFIXES
-    return str(path) if is_path or path.is_file() else template
+    is_file_name = (
+        template.startswith(_PATH_STARTS) or path.suffix in _TEMPLATE_SUFFIXES
+    )
+    return str(path) if is_file_name or _is(path, Path.is_file) else template
+
+
+def _is(path: Path, test: Callable[[Path], bool]) -> bool:
+    try:
+        return test(path)
+    except (OSError, ValueError):
+        return False  # too long, or with a null character: no path at all

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, ValidationError, model_validator
+from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
 
-from containers.settings.keys import Location
+from containers.settings.location import Location, is_free_text
 from containers.settings.model import ModelSettings
-from containers.settings.places import placed
-from containers.settings.problems import (
-    Problems,
-    refuse,
-    refuse_keys,
-    settings_error,
-)
+from containers.settings.origin import Origins
+from containers.settings.problems import Problems, refuse, refuse_keys
 from containers.settings.section import BARE_AS_EMPTY, Section
 from containers.settings.server import ServerSettings
-from containers.settings.yaml_file import read
 
-_FREE_TEXT = ("template", "default_chat_template_kwargs")
+FILLED = {"placeholders": "filled in"}
+"""Validation context of values whose placeholders are filled in."""
 
 
 def _exactly_one(models: list[ModelSettings]) -> list[ModelSettings]:
@@ -44,36 +38,52 @@ class Settings(Section):
 
     server: Annotated[ServerSettings, BARE_AS_EMPTY] = ServerSettings()
     models: Annotated[list[ModelSettings], AfterValidator(_exactly_one)]
+    _origins: Origins = PrivateAttr(default_factory=Origins)
+
+    @property
+    def origins(self) -> Origins:
+        """Where each value came from; knows nothing of settings made in Python."""
+        return self._origins
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads ``config.yaml``.
+    def load(
+        cls,
+        *paths: str | os.PathLike[str],
+        environment: Mapping[str, str] | None = None,
+        overrides: Sequence[str] = (),
+    ) -> Self:
+        """Reads config files, the environment and overrides, each over the ones before.
 
-        Folders and template files in it are meant relative to the file's own folder.
+        Maps merge, models merge by name, anything else is replaced. Placeholders such
+        as ``${NAME}`` are filled in, in values only. Folders and files in a config file
+        are meant relative to its own folder.
 
         Args:
-            path: The file: UTF-8, at most 1 MiB.
+            *paths: The files: UTF-8, at most 1 MiB each.
+            environment: Variables by name, for placeholders and for settings such as
+                ``VLLM_DI__SERVER__PORT``; by default the process' own.
+            overrides: ``KEY=VALUE`` each, such as ``models.0.engine.seed=1``.
 
         Raises:
-            SettingsError: The file cannot be read, or something in it is wrong. Every
-                wrong key is in the one error, each with its line.
+            SettingsError: A file cannot be read, or something in the settings is wrong.
+                Every wrong key is in the one error, each with its file and line.
         """
-        document = read(Path(path))
-        try:
-            settings: Self = cls.__pydantic_validator__.validate_python(document.data)
-        except ValidationError as error:
-            raise settings_error(error, cls, document) from None
-        folder = Path(path).absolute().parent
-        models = [placed(model, folder) for model in settings.models]
-        return settings.model_copy(update={"models": models})
+        from containers.settings.loading import load
+
+        known = os.environ if environment is None else environment
+        return load(cls, paths, known, overrides)
 
     @model_validator(mode="before")
     @classmethod
-    def _no_placeholders(cls, data: Any) -> Any:
+    def _no_placeholders(cls, data: Any, info: ValidationInfo) -> Any:
+        if info.context == FILLED:
+            return data
         found: Problems = {
             location: refuse(
-                f"holds {text!r}, and environment variables are not filled in",
+                "holds {value}, and environment variables are filled in by "
+                "Settings.load alone",
                 "Write the value itself.",
+                value=text,
             )
             for location, text in _placeholders(data, (), set())
         }
@@ -92,5 +102,5 @@ def _placeholders(
     seen.add(id(value))
     entries = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in entries:
-        if not (location[-1:] == ("chat",) and key in _FREE_TEXT):
+        if not is_free_text((*location, key)):
             yield from _placeholders(inner, (*location, key), seen)

@@ -14,6 +14,11 @@ BARE_AS_EMPTY = BeforeValidator(lambda value: {} if value is None else value)
 """For a section whose keys are all commented out."""
 
 
+def as_tuple(value: Any) -> Any:
+    """A list as the tuple that a frozen section holds; anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 class Section(BaseModel):
     """A mapping of keys in ``config.yaml``.
 
@@ -23,7 +28,11 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", allow_inf_nan=False
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
     )
 
     def __init__(self, **values: Any) -> None:

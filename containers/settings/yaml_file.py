@@ -16,6 +16,7 @@ from containers.settings.document import Document
 
 _MAX_BYTES = 2**20
 _MAX_VALUES = 100_000
+_MAX_DEPTH = 100
 
 
 class _Loader(yaml.SafeLoader):
@@ -38,15 +39,7 @@ def read(path: Path) -> Document:
             a mapping.
     """
     file = str(path)
-    try:
-        node, data = _parsed(_text(path))
-    except yaml.MarkedYAMLError as error:
-        raise _syntax_error(file, error) from None
-    except ReaderError as error:
-        reason = f"holds a character that YAML does not allow (#x{error.character:04x})"
-        raise SettingsError(file=file, reason=reason) from None
-    except RecursionError:
-        raise SettingsError(file=file, reason="is nested too deeply") from None
+    node, data = _parse(text_of(path), file)
     if node is None:
         hint = "It takes at least the key models."
         raise SettingsError(file=file, reason="is empty", hint=hint)
@@ -58,7 +51,37 @@ def read(path: Path) -> Document:
     return Document(file=file, data=data, node=node)
 
 
-def _text(path: Path) -> str:
+def parse_value(text: str, *, source: str) -> Any:
+    """Value that a YAML text means; ``None`` for an empty one.
+
+    Args:
+        text: The text.
+        source: What to call it in an error.
+
+    Raises:
+        SettingsError: It is no YAML.
+    """
+    return _parse(text, source)[1]
+
+
+def _parse(text: str, file: str) -> tuple[Node | None, Any]:
+    try:
+        return _parsed(text)
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(file, error) from None
+    except ReaderError as error:
+        reason = f"holds a character that YAML does not allow (#x{error.character:04x})"
+        raise SettingsError(file=file, reason=reason) from None
+    except RecursionError:
+        raise SettingsError(file=file, reason="is nested too deeply") from None
+
+
+def text_of(path: Path) -> str:
+    """Text of a small UTF-8 file.
+
+    Raises:
+        SettingsError: There is none, or it cannot be read.
+    """
     try:
         with path.open("rb") as stream:
             raw = stream.read(_MAX_BYTES + 1)
@@ -96,16 +119,18 @@ def _parsed(text: str) -> tuple[Node | None, Any]:
         loader.dispose()
 
 
-def _weigh(node: Node, weights: dict[int, int]) -> int:
+def _weigh(node: Node, weights: dict[int, int], depth: int = 0) -> int:
     """Counts the values below a node with aliases written out, refusing absurdities."""
     if id(node) in weights:
         if not weights[id(node)]:
             _refuse(node, "an alias may not stand inside its own anchor")
         return weights[id(node)]
+    if depth > _MAX_DEPTH:
+        _refuse(node, f"more than {_MAX_DEPTH} sections inside one another")
     weights[id(node)] = 0
     if isinstance(node, MappingNode):
         _check_repeated(node)
-    weight = 1 + sum(_weigh(child, weights) for child in _children(node))
+    weight = 1 + sum(_weigh(child, weights, depth + 1) for child in _children(node))
     if weight > _MAX_VALUES:
         _refuse(node, f"more than {_MAX_VALUES} values, aliases written out")
     weights[id(node)] = weight

@@ -23,6 +23,7 @@ from containers.testing.serving import (
     FakeServingTokenization,
     fake_container,
 )
+from containers.testing.slow_tokenizer import slow_tokenizer
 from containers.testing.templates import CHATML, STRICT, TOOL_USE
 from containers.testing.tiny_model import tiny_model
 
@@ -43,5 +44,6 @@ __all__ = [
     "Token",
     "fake_container",
     "override",
+    "slow_tokenizer",
     "tiny_model",
 ]

@@ -6,14 +6,16 @@ import gc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from copy import copy
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any
 
 from dependency_injector.containers import Container
+from pydantic import BaseModel
 from starlette.types import ASGIApp
 
-from containers.errors import GraphError
+from containers.errors import GraphError, SourceError
 from containers.lifecycle import lifecycle_of
 from containers.model import ModelContainer
 from containers.settings import ModelSettings
@@ -32,32 +34,47 @@ class SharedSession:
     def __init__(self) -> None:
         self.loop = OwnLoop()
         self._engines: dict[str, Container] = {}
-        self._configs: dict[tuple[str, str], Any] = {}
+        self._built: dict[tuple[Any, ...], Any] = {}
 
     def container(self, settings: ModelSettings) -> Container:
-        """A container that shares its ``VllmConfig`` with others of these settings.
+        """A container that shares config and template with others of these settings.
 
-        No engine may start from it: that would write into the config. Making and
-        hashing one is most of what a start costs when the engine is a double.
+        No engine may start from it: that would write into the config. Making these
+        two is most of what a start costs when the engine is a double.
         """
         container = ModelContainer(settings=settings)
-        build: Any = container.vllm_config.provides
-
-        def vllm_config(*, settings: ModelSettings, model: str) -> Any:
-            key = (settings.model_dump_json(), model)
-            if key not in self._configs:
-                config = build(settings=settings, model=model)
-                config.compute_hash = cache(config.compute_hash)
-                self._configs[key] = config
-            return self._configs[key]
-
-        container.vllm_config.set_provides(vllm_config)
+        self._share(container.vllm_config, finish=_remember)
+        self._share(container.chat_template)
         return container
 
+    def _share(
+        self, resource: Any, finish: Callable[[Any], None] = lambda _: None
+    ) -> None:
+        """Let a resource be built once for the same arguments."""
+        build = resource.provides
+
+        @wraps(build)
+        def built(**injected: Any) -> Any:
+            key = (build, *(_identity(value) for value in injected.values()))
+            if key not in self._built:
+                value = build(**injected)
+                finish(value)
+                # With its arguments: an id is unique only as long as they live.
+                self._built[key] = value, injected
+            return self._built[key][0]
+
+        resource.set_provides(built)
+
     def real_engine(self, settings: ModelSettings) -> Any:
-        """A real engine of these settings, started once for the whole session."""
+        """A real engine of these settings, started once for the whole session.
+
+        Raises:
+            SourceError: The model has no weights.
+            StartError: The engine did not start.
+        """
         key = settings.model_dump_json()
         if key not in self._engines:
+            _require_weights(settings.source)
             container = ModelContainer(settings=settings)
             self.loop.run(lifecycle_of(container).start("engine"))
             self._engines[key] = container
@@ -105,6 +122,31 @@ def tiny_settings(folder: Path) -> ModelSettings:
             "engine": {"enforce_eager": True},
         }
     )
+
+
+def _require_weights(source: str) -> None:
+    folder = Path(source)
+    kinds = (".safetensors", ".bin", ".pt", ".gguf")
+    if folder.is_dir() and not any(file.suffix in kinds for file in folder.iterdir()):
+        raise SourceError(
+            source=source,
+            reason="it has no weights, and recording asks a real engine",
+            hint="Define a fixture serving_settings of session scope.",
+        )
+
+
+def _identity(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    return value if isinstance(value, str) else id(value)
+
+
+def _remember(config: Any) -> None:
+    """Let a ``VllmConfig`` find out once what every serving object asks it anew."""
+    config.compute_hash = cache(config.compute_hash)
+    for name in ("try_get_generation_config", "get_diff_sampling_param"):
+        found = getattr(config.model_config, name)()
+        setattr(config.model_config, name, partial(copy, found))
 
 
 def _collect_engine() -> None:

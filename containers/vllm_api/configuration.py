@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args
+
+from pydantic import TypeAdapter
 
 from containers import vllm_api
 
@@ -19,7 +22,8 @@ def create_vllm_config(
     Args:
         model: Hugging Face id or model folder.
         served_model_name: Names clients may ask for, the primary one first.
-        arguments: vLLM engine arguments by vLLM's own names.
+        arguments: vLLM engine arguments by vLLM's own names; a nested configuration may
+            be a mapping of its fields.
 
     Raises:
         ValueError: vLLM refuses an argument's value; its text says which.
@@ -30,7 +34,34 @@ def create_vllm_config(
         the usage context of vLLM's API server, which sets its batching defaults.
     """
     engine_args = vllm_api.AsyncEngineArgs(
-        model=model, served_model_name=list(served_model_name), **arguments
+        model=model,
+        served_model_name=list(served_model_name),
+        **_with_configs_made(arguments),
     )
     context = vllm_api.UsageContext.OPENAI_API_SERVER
     return engine_args.create_engine_config(usage_context=context)
+
+
+def _with_configs_made(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments whose mappings are made the objects that vLLM's parser makes of them.
+
+    Source:
+        vllm/engine/arg_utils.py ``_compute_kwargs`` (0.32.0).
+    """
+    types = {field.name: field.type for field in fields(vllm_api.AsyncEngineArgs)}
+    made = dict(arguments)
+    for name, value in arguments.items():
+        config = _config_class(types.get(name))
+        if isinstance(value, dict) and config is not None:
+            made[name] = TypeAdapter(config).validate_python(value)
+    return made
+
+
+def _config_class(annotation: Any) -> Any:
+    """Class of a nested configuration, unless a mapping will do as well."""
+    options = get_args(annotation) or (annotation,)
+    if dict in options or any(
+        getattr(each, "__origin__", None) is dict for each in options
+    ):
+        return None
+    return next((each for each in options if is_dataclass(each)), None)

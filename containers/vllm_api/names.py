@@ -13,6 +13,9 @@ NAMES: dict[str, str] = {
     # Configuration
     "AsyncEngineArgs": "vllm.engine.arg_utils",
     "UsageContext": "vllm.usage.usage_lib",
+    "make_arg_parser": "vllm.entrypoints.launchers.cli_args",
+    "FlexibleArgumentParser": "vllm.utils.argparse_utils",
+    "import_plugin": "vllm.utils.import_utils",
     # Tokenizer and templates
     "TokenizerLike": "vllm.tokenizers",
     "cached_tokenizer_from_config": "vllm.tokenizers.registry",
@@ -49,11 +52,13 @@ NAMES: dict[str, str] = {
     "SamplingParams": "vllm.sampling_params",
     # Serving objects
     "BaseModelPath": "vllm.entrypoints.openai.models.protocol",
+    "LoRAModulePath": "vllm.entrypoints.openai.models.protocol",
     "OpenAIServingModels": "vllm.entrypoints.openai.models.serving",
     "OpenAIServingChat": "vllm.entrypoints.openai.chat_completion.serving",
     "OpenAIServingCompletion": "vllm.entrypoints.openai.completion.serving",
     "ServingTokenization": "vllm.entrypoints.serve.tokenize.serving",
     "RequestLogger": "vllm.entrypoints.serve.utils.request_logger",
+    "build_system_fingerprint": "vllm.entrypoints.serve.utils.fingerprint",
     # Requests and responses
     "ChatCompletionRequest": "vllm.entrypoints.openai.chat_completion.protocol",
     "ChatCompletionResponse": "vllm.entrypoints.openai.chat_completion.protocol",

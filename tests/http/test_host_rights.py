@@ -20,7 +20,7 @@ from containers import ServerSettings
 from containers.errors import SettingsError
 from tests.http.test_answers import QUESTION
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 
 def handlers() -> dict[int, object]:

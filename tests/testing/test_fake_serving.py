@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from containers import running
+from containers import ModelContainer, running
 from containers.errors import InjectionError, NotReadyError
+from containers.lifecycle import Resource
 from containers.testing import (
     FakeServingChat,
     FakeServingCompletion,
@@ -111,3 +112,18 @@ async def test_two_fake_containers_share_nothing() -> None:
     async with running(fake_container()) as one, running(fake_container()) as other:
         assert one.serving_chat is not other.serving_chat
         assert one.engine is not other.engine
+
+
+async def test_what_a_container_of_ones_own_adds_is_absent_or_given() -> None:
+    def unreachable(**_: Any) -> Any:
+        pytest.fail("a real builder was called")
+
+    class Own(ModelContainer):
+        reranker = Resource(unreachable, engine=ModelContainer.engine)
+        judge = Resource(unreachable, renderer=ModelContainer.renderer)
+
+    container = fake_container(container_class=Own, judge="a judge")
+    async with running(container) as model:
+        assert model.judge == "a judge"
+        with pytest.raises(AttributeError, match=r"fake_container\(reranker=...\)"):
+            model.reranker.rank  # noqa: B018

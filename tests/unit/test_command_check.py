@@ -20,9 +20,11 @@ from containers.errors import VllmMismatchError
 from containers.graph import Graph
 from tests.screen import run_in_terminal
 
+pytestmark = pytest.mark.heavy
+
 LOADED = ("vllm_config", "tokenizer", "chat_template", "online_renderer")
 WRONG: dict[str, dict[str, Any]] = {
-    "dtype": {"engine": {"dtype": "nonsense"}},
+    "length": {"engine": {"max_model_len": 10**9}},
     "no_jinja": {"chat": {"template": "{% for m in messages %}{{ m.content"}},
     "deaf": {"chat": {"template": "{{ 'Hello' }}"}},
     "parser": {"chat": {"tool_call_parser": "x", "enable_auto_tool_choice": True}},
@@ -86,7 +88,7 @@ def test_no_check_needs_an_engine() -> None:
 @pytest.mark.parametrize(
     ("name", "resource", "text"),
     [
-        ("dtype", "vllm_config", "Mend models[].engine"),
+        ("length", "vllm_config", "Mend models[].engine"),
         ("no_jinja", "chat_template", "not valid Jinja, line 1"),
         ("deaf", "chat_template", "lacks the text of the user's message"),
         ("parser", "online_renderer", "chat.tool_call_parser: vLLM has no parser"),

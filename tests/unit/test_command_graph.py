@@ -16,6 +16,8 @@ from containers.errors import SettingsError
 from containers.graph import Graph, Span
 from containers.testing import FakeEngine
 
+pytestmark = pytest.mark.heavy
+
 CONFIG = Path(__file__).parents[2] / "config.yaml"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.screen import Ended, run_in_terminal, screen_of
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 PROGRAM = [sys.executable, "-m", "tests.unit.progress_program"]
 FOREIGN_LINES = ("a line of standard output", "100% of the weights", "an error")

@@ -11,6 +11,7 @@ from containers.errors import SettingsError
 from containers.settings import ChatSettings, ModelSettings, ServerSettings, Settings
 
 MODEL = {"name": "m", "source": "org/model"}
+ADAPTER = {"name": "sql", "path": "org/sql"}
 
 # Ours by vLLM's name, where the section's own name does not already say it.
 VLLM_NAME_OF = {
@@ -23,6 +24,7 @@ NOT_FRONT_END = {
     "reasoning_parser",
     "enable_log_requests",
     "log_error_stack",
+    "tool_parser_plugin",
 }
 
 
@@ -34,6 +36,11 @@ def refused(data: Any) -> SettingsError:
 
 def refused_model(**keys: Any) -> SettingsError:
     return refused({"models": [{**MODEL, **keys}]})
+
+
+def adapters(*modules: Any) -> dict[str, Any]:
+    """A model's sections with these adapters."""
+    return {"engine": {"enable_lora": True}, "lora": {"modules": list(modules)}}
 
 
 def front_end_defaults() -> dict[str, Any]:
@@ -197,7 +204,7 @@ def test_a_wrong_value_names_key_type_and_what_is_expected(
         ({"name": " m"}, "name", "blanks around it"),
         ({"name": ""}, "name", "is no name"),
         ({"name": None}, "name", "takes text, got nothing (null)"),
-        ({"names": ["x", "m"]}, "name", "is not the first of names, x"),
+        ({"names": ["x", "m"]}, "name", "is not the first of names"),
         ({"names": ["m", "m"]}, "names", "holds a name twice"),
         ({"names": "m"}, "names", "takes a list, got text"),
         ({"names": ["m", 1]}, "names.1", "takes text, got the number 1"),
@@ -212,7 +219,7 @@ def test_a_wrong_value_names_key_type_and_what_is_expected(
         (
             {"engine": {"skip_tokenizer_init": True}},
             "engine.skip_tokenizer_init",
-            "cannot be true",
+            "cannot be set: serving is built on a loaded tokenizer",
         ),
         (
             {"engine": {"reasoning_parser": 5}},
@@ -239,6 +246,47 @@ def test_a_wrong_value_names_key_type_and_what_is_expected(
             "chat.enable_log_outputs",
             "without enable_log_requests",
         ),
+        (
+            {"chat": {"fingerprint_mode": "custom"}},
+            "chat.fingerprint_mode",
+            "does not fit fingerprint_value",
+        ),
+        (
+            {"chat": {"fingerprint_value": "x"}},
+            "chat.fingerprint_mode",
+            "does not fit fingerprint_value",
+        ),
+        ({"engine": {"tokens_only": True}}, "engine.tokens_only", "cannot be set"),
+        (
+            {"engine": {"shutdown_timeout": 5}},
+            "engine.shutdown_timeout",
+            "server.drain_timeout_s",
+        ),
+        (adapters({"name": "x"}), "lora.modules.0.path", "is missing"),
+        (adapters({"path": "x"}), "lora.modules.0.name", "is missing"),
+        (adapters("x=y"), "lora.modules.0", "takes a mapping of keys to values"),
+        (adapters({**ADAPTER, "paht": 1}), "lora.modules.0.paht", "Did you mean path?"),
+        (
+            adapters(ADAPTER, ADAPTER),
+            "lora.modules.1.name",
+            "is 'sql', as an adapter before it",
+        ),
+        (
+            adapters({**ADAPTER, "name": "m"}),
+            "lora.modules.0.name",
+            "is 'm', which the model itself answers to",
+        ),
+        (
+            adapters({**ADAPTER, "base_model_name": "z"}),
+            "lora.modules.0.base_model_name",
+            "is 'z', which is none of the model's names",
+        ),
+        (
+            {"lora": {"modules": [ADAPTER]}},
+            "lora.modules",
+            "engine.enable_lora is not true",
+        ),
+        ({"lora_modules": [ADAPTER]}, "lora_modules", "models.0.lora.modules"),
     ],
 )
 def test_a_model_that_cannot_be_served_as_told_is_refused(
@@ -308,7 +356,7 @@ def test_an_environment_variable_is_refused_not_taken_literally(place: str) -> N
     keys = {section: text if section in MODEL else inner}
     error = refused_model(**keys)
     assert error.key.startswith(f"models.0.{section}")
-    assert "environment variables are not filled in" in error.reason
+    assert "environment variables are filled in by Settings.load alone" in error.reason
 
 
 def test_a_template_and_its_variables_are_free_text() -> None:
@@ -335,5 +383,88 @@ def test_but_not_differently_in_both() -> None:
 
 
 def test_engine_arguments_pass_through_untouched() -> None:
-    engine = {"max_model_len": 7, "compilation_config": {"level": 0}, "tokenizer": "t"}
+    engine = {"max_model_len": 7, "compilation_config": {"mode": 0}, "tokenizer": "t"}
+    assert ModelSettings(name="m", source="s", engine=engine).engine == engine
+
+
+@pytest.mark.parametrize(
+    ("engine", "key", "text"),
+    [
+        ({"max_model_len": "4k"}, "max_model_len", "takes a whole number or nothing"),
+        ({"max_model_len": 4.0}, "max_model_len", "got the number 4.0"),
+        ({"tensor_parallel_size": None}, "tensor_parallel_size", "got nothing (null)"),
+        ({"enforce_eager": "false"}, "enforce_eager", "takes true or false, got text"),
+        (
+            {"enforce_eager": 0},
+            "enforce_eager",
+            "takes true or false, got the number 0",
+        ),
+        ({"seed": True}, "seed", "takes a whole number, got the truth value true"),
+        ({"runner": "poling"}, "runner", "is 'poling', must be 'auto', 'generate'"),
+        ({"max_lora_rank": 7}, "max_lora_rank", "got the number 7"),
+        ({"gpu_memory_utilization": "0.9"}, "gpu_memory_utilization", "got text"),
+        ({"device_ids": [0, 1.5]}, "device_ids.1", "takes a whole number or text"),
+        ({"override_generation_config": []}, "override_generation_config", "a mapping"),
+        ({"media_io_kwargs": {"a": 1}}, "media_io_kwargs.a", "takes a mapping"),
+        ({"optimization_level": 9}, "optimization_level", "0, 1, 2 or 3"),
+        (
+            {"compilation_config": {"compile_size": []}},
+            "compilation_config.compile_size",
+            "Did you mean compile_sizes?",
+        ),
+        (
+            {"compilation_config": {"compile_sizes": 5}},
+            "compilation_config.compile_sizes",
+            "takes a list or nothing (null), got the number 5",
+        ),
+        (
+            {"speculative_config": {"num_speculative_tokens": "3"}},
+            "speculative_config.num_speculative_tokens",
+            "takes a whole number or nothing (null), got text",
+        ),
+        (
+            {"eplb_config": {"window": 1}},
+            "eplb_config.window",
+            "Did you mean window_size?",
+        ),
+        (
+            {"structured_outputs_config": "xgrammar"},
+            "structured_outputs_config",
+            "takes a mapping of keys to values, got text",
+        ),
+    ],
+)
+def test_an_engine_argument_has_vllms_own_type(
+    engine: Any, key: str, text: str
+) -> None:
+    error = refused_model(engine=engine)
+    assert (error.key, error.others) == (f"models.0.engine.{key}", ())
+    assert text in str(error)
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        {"max_model_len": None, "enable_prefix_caching": False, "seed": 0},
+        {"gpu_memory_utilization": 1, "cpu_offload_gb": 0},
+        {"attention_backend": "flash_attn", "mamba_backend": "TRITON"},
+        {"cpu_offload_params": ["a"], "ignore_patterns": "a", "hf_token": True},
+        {"optimization_level": 2, "max_lora_rank": 64, "hf_overrides": {"a": 1}},
+        {"compilation_config": {"mode": "NONE", "cudagraph_capture_sizes": [1, 2]}},
+        {"speculative_config": {"method": "ngram", "num_speculative_tokens": 3}},
+        {"kv_transfer_config": {"kv_connector_extra_config": {"any": ["thing"]}}},
+        {"limit_mm_per_prompt": {"image": 1, "video": {"count": 1}}},
+        {"quantization_config": {"ignore": ["a"]}},
+        {"distributed_executor_backend": "mp", "scheduler_cls": "a.B"},
+    ],
+)
+def test_values_that_vllm_takes_pass_through(engine: Any) -> None:
+    assert ModelSettings(name="m", source="s", engine=engine).engine == engine
+
+
+def test_objects_made_in_python_pass_through() -> None:
+    class CompilationConfig:
+        pass
+
+    engine = {"compilation_config": CompilationConfig(), "scheduler_cls": object}
     assert ModelSettings(name="m", source="s", engine=engine).engine == engine

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from containers.settings import ModelSettings
-from containers.vllm_api.engine_arguments import engine_argument_names
+from containers.settings.kinds import kind_of_section
+from containers.vllm_api import declarations
+from containers.vllm_api.engine_arguments import (
+    engine_argument_names,
+    engine_arguments,
+)
 
 SOURCE = '''
 class EngineArgs:
@@ -33,11 +38,21 @@ class Other:
 '''
 
 
+def forget() -> None:
+    for cached in (
+        engine_arguments,
+        kind_of_section,
+        declarations.declared_fields,
+        declarations._module,
+    ):
+        cached.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def fresh_names() -> Iterator[None]:
-    engine_argument_names.cache_clear()
+    forget()
     yield
-    engine_argument_names.cache_clear()
+    forget()
 
 
 def test_the_public_fields_of_both_classes_are_the_names(
@@ -55,9 +70,7 @@ def test_the_public_fields_of_both_classes_are_the_names(
 def test_without_vllm_the_names_are_not_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "containers.vllm_api.engine_arguments.find_spec", lambda name: None
-    )
+    monkeypatch.setattr("containers.vllm_api.declarations.package_folder", lambda: None)
     assert engine_argument_names() is None
     engine = {"whatever": 1}
     assert ModelSettings(name="m", source="s", engine=engine).engine == engine

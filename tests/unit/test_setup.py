@@ -10,7 +10,7 @@ import pytest
 
 from tests.setup_clone import Clone, ended, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture

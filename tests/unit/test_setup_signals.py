@@ -11,7 +11,7 @@ import pytest
 
 from tests.setup_clone import Clone, alive, ended, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 SLEEPS = "import os, time; open('pip.pid', 'w').write(f'{os.getpid()}'); time.sleep(60)"
 

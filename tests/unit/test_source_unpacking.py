@@ -20,6 +20,8 @@ from containers.source.cache import is_whole
 from containers.source.package import ShippedModel
 from containers.source.watch import Watch
 
+pytestmark = pytest.mark.heavy
+
 REPOSITORY = Path(__file__).parents[2]
 
 # Counts its runs beside the GGUF file, then waits until a file "go" is there.
@@ -43,8 +45,6 @@ import pathlib, sys
 from containers.source import conversion, unpack
 from containers.source.package import ShippedModel
 from containers.source.watch import Watch
-
-pytestmark = pytest.mark.process
 conversion.COMMAND = (sys.executable, "-c", sys.argv[2])
 unpack._NEEDED_MODULES = ()
 shipped = ShippedModel("p", "1.0", pathlib.Path(sys.argv[1]), "digest")

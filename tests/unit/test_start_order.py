@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+pytestmark = pytest.mark.heavy
+
 N_RUNS = 20
 
 SCRIPT = """
@@ -17,8 +19,6 @@ import asyncio, json, random, sys
 from containers import ModelContainer, ModelSettings, running
 from containers.graph import Graph
 from containers.lifecycle import Resource
-
-pytestmark = pytest.mark.process
 
 log = []
 

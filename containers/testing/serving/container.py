@@ -15,7 +15,7 @@ from containers.model import ModelContainer
 from containers.settings import ModelSettings
 from containers.testing.serving.chat import FakeServingChat
 from containers.testing.serving.completion import FakeServingCompletion
-from containers.testing.serving.idle import FakeModels, IdleEngine
+from containers.testing.serving.idle import Absent, FakeModels, IdleEngine
 from containers.testing.serving.tokenization import (
     ByteTokenizer,
     FakeServingTokenization,
@@ -23,7 +23,12 @@ from containers.testing.serving.tokenization import (
 from containers.testing.templates import CHATML
 
 
-def fake_container(*, name: str = "fake", **doubles: Any) -> Container:
+def fake_container(
+    *,
+    name: str = "fake",
+    container_class: Callable[..., Container] = ModelContainer,
+    **doubles: Any,
+) -> Container:
     """A ``ModelContainer`` that starts in no time and needs no vLLM.
 
     It serves through ``create_app`` and ``include_serving``, and injects into routes as
@@ -32,19 +37,24 @@ def fake_container(*, name: str = "fake", **doubles: Any) -> Container:
 
     Args:
         name: Name it serves.
+        container_class: ``ModelContainer``, or one of yours that extends it.
         doubles: What is injected, by provider name, such as ``serving_chat``. By
             default the three serving fakes, a tokenizer of bytes, a ChatML template
-            and an engine that is healthy and does nothing; there is nothing else.
+            and an engine that is healthy and does nothing; the rest is absent.
 
     Raises:
         GraphError: A double has the name of no provider, or is of a wrong type.
     """
-    container = ModelContainer(settings=ModelSettings(name=name, source=name))
+    container = container_class(settings=ModelSettings(name=name, source=name))
     _check(container, doubles)
     doubles.setdefault("models", FakeModels([name]))
     made = {each: make() for each, make in _DEFAULTS.items() if each not in doubles}
     for each, double in (made | doubles).items():
         container.providers[each].override(_given_with(each, double, container))
+    graph = Graph.of(container)
+    for each in graph.upstream(graph.roots):
+        if graph.nodes[each].is_resource and each not in made | doubles:
+            container.providers[each].override(Resource(_given, double=Absent(each)))
     return container
 
 

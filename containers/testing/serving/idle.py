@@ -1,4 +1,4 @@
-"""The plainest engine and list of models there can be."""
+"""What a container of fakes has where nobody asks for more."""
 
 from __future__ import annotations
 
@@ -10,16 +10,25 @@ from containers.testing.idle_members import IdleMembers
 from containers.testing.serving.answers import ModelCard, ModelCards
 
 
+class Absent:
+    """Nothing, which says so when it is used.
+
+    Args:
+        name: Name of the provider.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        raise _missing(self._name, attribute)
+
+
 class IdleEngine(ControlMembers, IdleMembers):
     """A healthy engine that generates nothing: enough for health checks."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"the engine of a fake container has no {name}. Pass one of your own, "
-            "fake_container(engine=...), or test with FakeEngine, over vLLM.",
-            name=name,
-            obj=self,
-        )
+        raise _missing("engine", name)
 
 
 class FakeModels:
@@ -40,3 +49,11 @@ class FakeModels:
     async def show_available_models(self) -> ModelCards:
         """A card for each name."""
         return ModelCards(data=[ModelCard(id=name) for name in self.names])
+
+
+def _missing(name: str, attribute: str) -> AttributeError:
+    return AttributeError(
+        f"the {name} of a fake container has no {attribute}. Pass one of your own, "
+        f"fake_container({name}=...), or test with FakeEngine, over vLLM.",
+        name=attribute,
+    )

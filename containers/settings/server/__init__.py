@@ -1,0 +1,5 @@
+"""The ``server`` section: where and how HTTP is served, by noun."""
+
+from containers.settings.server.settings import ServerSettings
+
+__all__ = ["ServerSettings"]

@@ -1,0 +1,45 @@
+"""The whole ``server`` section."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from containers.settings.problems import refuse
+from containers.settings.server.browsers import BrowserSettings
+from containers.settings.server.listening import ListeningSettings
+from containers.settings.server.surface import SurfaceSettings
+from containers.settings.server.tls import TlsSettings
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+def _one_worker(value: int) -> int:
+    if value != 1:
+        raise refuse(
+            "is {value}, but each worker would load the model for itself",
+            "Leave it out: the engine batches the requests of any number of clients.",
+            value=value,
+        )
+    return value
+
+
+class ServerSettings(SurfaceSettings, BrowserSettings, TlsSettings, ListeningSettings):
+    """How the HTTP server listens, what it offers, and how it starts and stops.
+
+    Attributes:
+        start_timeout_s: Seconds a model may take to start, above 0.
+        resource_start_timeout_s: Seconds each of its resources may take, above 0;
+            ``None`` for no limit but the model's.
+        drain_timeout_s: Seconds requests in flight may go on when the server is told
+            to end, 0 or more.
+        stop_timeout_s: Seconds stopping may take before it is forced, above 0.
+        workers: Server processes; always 1, since each would load the model.
+    """
+
+    start_timeout_s: Seconds = 600.0
+    resource_start_timeout_s: Seconds | None = None
+    drain_timeout_s: Annotated[float, Field(ge=0)] = 30.0
+    stop_timeout_s: Seconds = 30.0
+    workers: Annotated[int, AfterValidator(_one_worker)] = 1

@@ -1,0 +1,155 @@
+"""The JSON Schema: what an editor is told equals what settings take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from app.cli import main
+from app.commands.config_schema import schema_text
+from containers.settings import Settings
+from containers.settings.descriptions import described_fields
+from containers.settings.options import FRONT_END, option_table
+from containers.settings.schema import SECTIONS, json_schema
+from containers.vllm_api.release import package_folder
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docs" / "config.schema.json"
+HINT = "# yaml-language-server: $schema="
+
+pytestmark = pytest.mark.skipif(
+    package_folder() is None, reason="the schema is that of the installed vLLM"
+)
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    schema = json_schema()
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def shipped() -> Iterator[Path]:
+    yield ROOT / "config.yaml"
+    yield from sorted((ROOT / "examples").glob("**/*.yaml"))
+
+
+def model(**keys: Any) -> dict[str, Any]:
+    return {"models": [{"name": "m", "source": "s", **keys}]}
+
+
+def test_the_file_in_the_repository_is_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["config", "schema"]) == 0
+    assert capsys.readouterr().out == FILE.read_text() == schema_text()
+
+
+def test_it_is_of_the_draft_it_says() -> None:
+    schema = json.loads(FILE.read_text())
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize("path", list(shipped()), ids=lambda path: path.stem)
+def test_shipped_files_fit_it_and_name_it(
+    path: Path, validator: Draft202012Validator
+) -> None:
+    text = path.read_text()
+    assert list(validator.iter_errors(yaml.safe_load(text))) == []
+    (hint,) = [line for line in text.splitlines() if line.startswith(HINT)]
+    named = path.parent / hint.removeprefix(HINT)
+    assert named.resolve() == FILE
+
+
+def test_every_key_is_described() -> None:
+    for section in SECTIONS:
+        assert set(described_fields(section)) == set(section.model_fields)
+        for text in described_fields(section).values():
+            assert text.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"server": None, **model(engine=None, chat=None, lora=None)},
+        {"server": {"port": "${PORT}"}, **model()},
+        {"server": {"drain_timeout_s": 2}, **model()},
+        {"server": {"api_keys": ["${K}"]}, **model()},
+        model(engine={"max_model_len": None, "enable_prefix_caching": False}),
+        model(engine={"max_model_len": "${N:-5}"}),
+        model(engine={"compilation_config": {"mode": "NONE"}}),
+        model(engine={"runner": "pooling", "device_ids": [0, "GPU-1"]}),
+        model(chat={"content_format": "openai", "max_log_len": 0}),
+        model(canary={"interval_s": 5}),
+    ],
+)
+def test_it_takes_what_settings_take(
+    validator: Draft202012Validator, data: Any, tmp_path: Path
+) -> None:
+    assert list(validator.iter_errors(data)) == []
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(data))
+    Settings.load(file, environment={"PORT": "1", "K": "k"})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"models": "m"},
+        {"server": {"port": 70000}, **model()},
+        {"server": {"port": "80"}, **model()},
+        {"server": {"prot": 1}, **model()},
+        {"server": {"workers": "2"}, **model()},
+        {"models": [{"name": "m"}]},
+        model(engine={"modle": 1}),
+        model(engine={"model": "x"}),
+        model(engine={"max_model_len": "4k"}),
+        model(engine={"runner": "x"}),
+        model(engine={"compilation_config": {"nonsense": 1}}),
+        model(chat={"content_format": "x"}),
+        model(canary={"interval_s": 0}),
+    ],
+)
+def test_it_refuses_what_settings_refuse(
+    validator: Draft202012Validator, data: Any
+) -> None:
+    assert list(validator.iter_errors(data))
+
+
+def test_numbers_have_their_range_and_default() -> None:
+    schema = json_schema()
+    port = schema["$defs"]["ServerSettings"]["properties"]["port"]
+    assert port["default"] == 8000
+    assert {"minimum": 0, "maximum": 65535, "type": "integer"} in port["anyOf"]
+
+
+def test_the_table_in_the_documentation_is_the_one_in_the_code() -> None:
+    assert option_table() in (ROOT / "docs" / "configuration.md").read_text()
+
+
+def test_every_key_of_the_table_exists() -> None:
+    keys = {option.key for option in FRONT_END if option.key}
+    known = {
+        f"{PLACE[section.__name__]}{name}"
+        for section in SECTIONS
+        for name in section.model_fields
+    }
+    variable = "models[].chat.default_chat_template_kwargs.cohere_format"
+    assert keys <= known | {variable}
+
+
+PLACE = {
+    "Settings": "",
+    "ServerSettings": "server.",
+    "ModelSettings": "models[].",
+    "ChatSettings": "models[].chat.",
+    "LoraSettings": "models[].lora.",
+    "LoraModule": "models[].lora.modules[].",
+    "CanarySettings": "models[].canary.",
+}
