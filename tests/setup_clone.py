@@ -59,12 +59,11 @@ class Clone:
             ["make", target, f"PYTHON={sys.executable}", "VENV=.venv"],
             cwd=self.folder,
             env={
-                **os.environ,
+                **{k: v for k, v in os.environ.items() if not k.startswith("MAKE")},
                 "PIP_LOG": str(self.log),
                 "PIP_FAILS": "no step at all",
                 "PIP_TAKES_S": "0",
                 "VERSIONS": "right",
-                "MAKEFLAGS": "",
                 **settings,
             },
             stdout=subprocess.PIPE,
