@@ -13,15 +13,15 @@ from fastapi import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from app.errors import SHUTTING_DOWN, unavailable
+from app.errors import CLIENT_CLOSED_REQUEST, SHUTTING_DOWN, unavailable
 from app.flights import Flights
 from app.keep_alive import keep_alive
 from app.service import service_of
 
 T = TypeVar("T")
 
-CLIENT_CLOSED_REQUEST = 499
-"""Status of an answer nobody reads any more, for logs and metrics."""
+LAST_WORD_S = 0.5
+"""Seconds a client has to take the last event of a stream that is cut."""
 
 
 class ClientGoneError(Exception):
@@ -45,17 +45,22 @@ async def answer(request: Request, work: Coroutine[Any, Any, Any]) -> Response:
     try:
         with flights.one():
             result = await until_ended(work, request.receive, flights.cut)
+            if isinstance(result, AsyncGenerator):
+                # Its flight begins before this one ends: a drain must not see none.
+                return EventStream(_kept_alive(request, result), flights)
     except ClientGoneError:
         return Response(status_code=CLIENT_CLOSED_REQUEST)
     except CutError:
         return unavailable(SHUTTING_DOWN)
-    if isinstance(result, AsyncGenerator):
-        interval_s = service_of(request).sse_keep_alive_interval_s
-        if interval_s:
-            result = keep_alive(result, interval_s=interval_s)
-        return EventStream(result, flights)
     status = getattr(getattr(result, "error", None), "code", 200)
     return JSONResponse(result.model_dump(), status_code=int(status))
+
+
+def _kept_alive(
+    request: Request, events: AsyncGenerator[str, None]
+) -> AsyncGenerator[str, None]:
+    interval_s = service_of(request).sse_keep_alive_interval_s
+    return keep_alive(events, interval_s=interval_s) if interval_s else events
 
 
 async def until_ended(
@@ -107,24 +112,38 @@ class EventStream(StreamingResponse):
         self._events = events
         self._flights = flights
         self._started = False
+        flights.begin()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until they end, the client is gone, or all has to end."""
         del scope
+        try:
+            with suppress(ClientGoneError, OSError):
+                await self._send_events(receive, send)
+        finally:
+            self._flights.end()
+        if self.background is not None:
+            await self.background()
 
+    async def _send_events(self, receive: Receive, send: Send) -> None:
         async def noting_start(message: Message) -> None:
             self._started = True
             await send(message)
 
-        with self._flights.one(), suppress(ClientGoneError, OSError):
-            try:
-                await until_ended(
-                    self.stream_response(noting_start), receive, self._flights.cut
-                )
-            except CutError:
-                await self._end_with_error(send)
-            finally:
-                await self._events.aclose()
+        is_cut = False
+        try:
+            await until_ended(
+                self.stream_response(noting_start), receive, self._flights.cut
+            )
+        except CutError:
+            is_cut = True
+        finally:
+            await self._events.aclose()
+        if is_cut:
+            # A client that has stopped reading must not hold up the end.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORD_S):
+                    await self._end_with_error(send)
 
     async def _end_with_error(self, send: Send) -> None:
         if not self._started:

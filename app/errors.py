@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from containers.errors import NotReadyError, ServingError
@@ -25,12 +26,15 @@ logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5
 SHUTTING_DOWN = "The server is shutting down; ask another one."
 
+CLIENT_CLOSED_REQUEST = 499
+"""Status of an answer nobody reads any more, for logs and metrics."""
+
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def error_response(
     message: str,
-    status: HTTPStatus,
+    status: int,
     *,
     kind: str | None = None,
     param: str | None = None,
@@ -50,11 +54,18 @@ def error_response(
     """
     error = {
         "message": message,
-        "type": kind or status.phrase,
+        "type": kind or _phrase(status),
         "param": param,
         "code": int(status),
     }
     return JSONResponse({"error": error}, status_code=status, headers=headers)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
 
 
 async def respond(error: Exception) -> Response:
@@ -65,6 +76,8 @@ async def respond(error: Exception) -> Response:
         return await validation_response(error)
     if isinstance(error, HTTPException):
         return http_response(error)
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=CLIENT_CLOSED_REQUEST)
     if is_engine_death(error):
         return unavailable(str(error))
     content, status = error_content(error)
@@ -97,7 +110,7 @@ def http_response(error: HTTPException) -> JSONResponse:
     """Answer to a status raised by Starlette or FastAPI, such as an unknown path."""
     return error_response(
         str(error.detail),
-        HTTPStatus(error.status_code),
+        error.status_code,
         headers=dict(error.headers) if error.headers else None,
     )
 
@@ -115,7 +128,18 @@ class ServingRoute(APIRoute):
         async def handle(request: Request) -> Response:
             try:
                 return await handler(request)
-            except Exception as error:  # noqa: BLE001  # every error is answered
+            except Exception as error:
+                if _is_the_hosts(error, request):
+                    raise
                 return await respond(error)
 
         return handle
+
+
+def _is_the_hosts(error: Exception, request: Request) -> bool:
+    """Whether the app has a handler for just this kind of error, and it is not ours."""
+    ours = (HTTPException, RequestValidationError, ServingError)
+    handlers = request.app.exception_handlers
+    return not isinstance(error, ours) and any(
+        kind in handlers for kind in type(error).__mro__ if kind is not Exception
+    )

@@ -32,21 +32,30 @@ class Flights:
     @contextmanager
     def one(self) -> Iterator[None]:
         """Count a request while it is being answered."""
-        self._n += 1
-        self._landed.clear()
+        self.begin()
         try:
             yield
         finally:
-            self._n -= 1
-            if self._n == 0:
-                self._landed.set()
+            self.end()
+
+    def begin(self) -> None:
+        """Count one more."""
+        self._n += 1
+        self._landed.clear()
+
+    def end(self) -> None:
+        """Count one less."""
+        self._n -= 1
+        if self._n == 0:
+            self._landed.set()
 
     async def land(self, *, timeout_s: float) -> bool:
         """Wait until none is left; whether that came true in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                await self._landed.wait()
-        return self._landed.is_set()
+                while self._n:
+                    await self._landed.wait()
+        return self._n == 0
 
     def end_all(self) -> None:
         """End what is in flight: streams with an error event, others with 503."""

@@ -105,10 +105,10 @@ def curl_address(server: ServerSettings, address: Any) -> str:
     """
     scheme = "https" if server.ssl_certfile else "http"
     if server.uds is not None:
-        return f"--unix-socket {server.uds} {scheme}://localhost{server.root_path}"
+        return f"--unix-socket {server.uds} {scheme}://localhost"
     host = "127.0.0.1" if address[0] == "0.0.0.0" else address[0]  # noqa: S104  # compared
     host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}:{address[1]}{server.root_path}"
+    return f"{scheme}://{host}:{address[1]}"
 
 
 def _unix_socket(path: str) -> socket.socket:

@@ -96,7 +96,7 @@ def _include(
         raise ValueError("serving is included in this app already")
     service = Service(application)
     setattr(app.state, STATE_ATTRIBUTE, service)
-    app.add_exception_handler(ServingError, _respond_serving_error)
+    app.exception_handlers.setdefault(ServingError, _respond_serving_error)
     app.include_router(router(application.settings().server), prefix=prefix)
     complete_openapi(app)
     _wrap_lifespan(app, service, wait_until_ready=wait_until_ready)

@@ -115,9 +115,10 @@ class ServerProcess:
             self._fail("the engine's process has died", DEATH_TIMEOUT_S)
 
     def _fail(self, reason: str, timeout_s: float) -> None:
-        self._status = EXIT_FAILED
-        self._on_failure(reason)
+        if self._ending is None or self._service.state == "engine dead":
+            self._status = EXIT_FAILED
         self._end(timeout_s)
+        self._on_failure(reason)
 
     def _end(self, drain_timeout_s: float) -> None:
         if self._ending is not None:

@@ -21,6 +21,8 @@ from containers.registry import ModelRegistry
 STATE_ATTRIBUTE = "vllm_di"
 
 ENGINE_CHECK_EVERY_S = 0.1
+MARGIN_S = 1.0
+"""Seconds the application waits longer than each of its models may take to stop."""
 
 State = Literal[
     "not started",
@@ -89,6 +91,11 @@ class Service:
         return interval_s
 
     @property
+    def _stop_timeout_s(self) -> float:
+        seconds: float = self.container.settings().server.stop_timeout_s
+        return seconds
+
+    @property
     def records(self) -> list[Record]:
         """What is known of each resource, model by model."""
         return [
@@ -119,6 +126,9 @@ class Service:
                 ``state`` and ``on_change`` tell its end.
         """
         refuse_sibling_workers()
+        for model in self.container.models().values():
+            lifecycle_of(model).stop_timeout_s = self._stop_timeout_s
+        lifecycle_of(self.container).stop_timeout_s = self._stop_timeout_s + MARGIN_S
         settled, stop = asyncio.Event(), asyncio.Event()
         self.flights, self.error, self._began = Flights(), None, time.monotonic()
         self._enter("starting")
@@ -127,15 +137,24 @@ class Service:
             if wait_until_ready:
                 await settled.wait()
                 if self.error is not None:
-                    raise self.error
+                    raise self.error  # noqa: TRY301  # ended below like any other
             yield
-        finally:
-            stop.set()
-            if not settled.is_set():
-                live.cancel()
-            await asyncio.wait([live])
+        except BaseException as error:
+            await self._end(live, settled, stop)
+            if not live.cancelled() and live.exception():
+                error.add_note(f"while stopping: {live.exception()}")
+            raise
+        await self._end(live, settled, stop)
         if not live.cancelled():
             live.result()
+
+    async def _end(
+        self, live: asyncio.Task[None], settled: asyncio.Event, stop: asyncio.Event
+    ) -> None:
+        stop.set()
+        if not settled.is_set():
+            live.cancel()
+        await asyncio.wait([live])
 
     async def drain(self, *, timeout_s: float) -> None:
         """Take no new requests, let those in flight end, and end the rest.
@@ -155,7 +174,10 @@ class Service:
 
     async def _live(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
         try:
-            async with running(self.container) as application:
+            stop_timeout_s = self._stop_timeout_s + MARGIN_S
+            async with running(
+                self.container, stop_timeout_s=stop_timeout_s
+            ) as application:
                 self._enter("ready", application.registry)
                 settled.set()
                 await self._watch(application.registry, stop)

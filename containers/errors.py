@@ -20,11 +20,27 @@ Attributes carry the data, ``str()`` the sentence: what is wrong, where, and wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 
 class ServingError(Exception):
-    """Root of the tree: ``except ServingError`` catches whatever we raise."""
+    """Root of the tree: ``except ServingError`` catches whatever we raise.
+
+    Every one survives pickling, so it can cross processes.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rebuild from the attributes, whatever the constructor takes."""
+        return _rebuilt, (type(self), self.args, vars(self).copy())
+
+
+def _rebuilt(
+    kind: type[ServingError], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> ServingError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(attributes)
+    return error
 
 
 class SettingsError(ServingError):
@@ -215,6 +231,10 @@ class StopError(ServingError, ExceptionGroup[Exception]):
 
     def __init__(self, exceptions: Sequence[Exception]) -> None:
         super().__init__("resources did not stop cleanly", exceptions)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rebuild from the errors of the group."""
+        return type(self), (self.exceptions,)
 
     def derive(  # type: ignore[override]  # narrower: a part of it is one too
         self, exceptions: Sequence[Exception]

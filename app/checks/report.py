@@ -108,7 +108,9 @@ class Report:
         if self.has_failed:
             return "This will not start."
         if self.n_not_tried:
-            return f"Nothing is wrong so far; {self.n_not_tried} checks were not tried."
+            n_checks = f"{self.n_not_tried} checks were"
+            some = "1 check was" if self.n_not_tried == 1 else n_checks
+            return f"Nothing is wrong so far; {some} not tried."
         return "All is well."
 
     def _line(self, outcome: Outcome, name: str, text: str) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 from dependency_injector import providers
 from dependency_injector.containers import Container
 
+from app.checks.files import check_files
+from app.checks.memory import check_memory, check_weights
 from app.checks.report import Report
+from app.checks.server import check_server
 from app.checks.words import described
 from containers.application import ApplicationContainer
 from containers.errors import ServingError, StartError
@@ -27,37 +31,42 @@ GIVE_UP_AFTER_S = 1.0
 """Seconds to wait, after Ctrl-C, for a builder that cannot be interrupted."""
 
 
-def check_config(path: Path, report: Report) -> None:
-    """Check settings, vLLM's release, the graphs, and each model up to its template.
+def check_config(load: Callable[[], Settings], words: str, report: Report) -> None:
+    """Check everything that a start needs, up to the chat template.
 
-    No weights are loaded, no engine is started, nothing is unpacked.
+    Settings, vLLM's release, the graphs, address, certificates and middleware; then of
+    each model its files, weights, configuration, tokenizer, template and memory. No
+    weights are loaded, no engine is started, nothing is fetched or unpacked.
 
     Args:
-        path: The config file.
+        load: Loads the settings.
+        words: What they are loaded from.
         report: Told how each check came out.
     """
     settings = report.attempt(
-        "settings", lambda: Settings.load(path), lambda found: _described(path, found)
+        "settings", load, lambda found: f"{words}, serving {_names(found)}"
     )
     release = report.attempt(
         "vllm", release_line, lambda _: f"release {installed_version()}"
     )
     if settings is None:
-        for name in ("graph", "model", *LOADED):
+        for name in ("graph", "address", "model", *LOADED, "memory"):
             report.not_tried(name, "the settings are wrong")
         return
     application = ApplicationContainer(settings=settings)
     graph = report.attempt("graph", lambda: _check_graphs(application), str)
+    check_server(settings.server, report)
     obstacle = "the graph is wrong" if graph is None else ""
     obstacle = "this vLLM cannot be used" if release is None else obstacle
-    for name, container in application.models().items():
+    for index, (name, container) in enumerate(application.models().items()):
         prefix = f"{name}." if len(settings.models) > 1 else ""
+        key = f"models.{index}"
+        check_files(container.settings(), report, prefix=prefix, key=key)
         _check_model(container, report, prefix, obstacle)
 
 
-def _described(path: Path, settings: Settings) -> str:
-    names = (name for model in settings.models for name in model.names)
-    return f"{path}, serving {', '.join(names)}"
+def _names(settings: Settings) -> str:
+    return ", ".join(name for model in settings.models for name in model.names)
 
 
 def _check_graphs(application: Container) -> str:
@@ -79,31 +88,40 @@ def _check_model(
         lambda: locate(settings.source, revision=revision),
         lambda found: found.description,
     )
+    weights = None
+    if located is not None and located.path is not None:
+        weights = check_weights(settings, located.path, report, prefix=prefix)
     if obstacle or located is None or located.path is None:
-        for name in LOADED:
+        for name in (*LOADED, "memory"):
             report.not_tried(prefix + name, obstacle or _obstacle(located))
         return
     container.model.override(providers.Object(located.path))
-    asyncio.run(_load(container, report, prefix))
+    vllm_config = asyncio.run(_load(container, report, prefix))
+    check_memory(vllm_config, weights, report, prefix=prefix)
 
 
 def _obstacle(located: Located | None) -> str:
     if located is None:
         return "there is no model"
-    return "the model is not unpacked yet; after the first start this can be checked"
+    return "the model is not here yet; after the first start this can be checked"
 
 
-async def _load(container: Container, report: Report, prefix: str) -> None:
+async def _load(container: Container, report: Report, prefix: str) -> Any:
+    """Load and describe each object; the configuration is returned, if there is one."""
     lifecycle = lifecycle_of(container)
     lifecycle.stop_timeout_s = GIVE_UP_AFTER_S
     left = list(LOADED)
+    configs: list[Any] = []
 
     def on_change(record: Record) -> None:
         if record.name in left and record.state is State.STARTING:
             report.doing(f"{prefix}{record.name} ...")
         if record.name in left and record.state is State.READY:
             left.remove(record.name)
-            text = described(record.name, lifecycle.objects[record.name])
+            loaded = lifecycle.objects[record.name]
+            if record.name == LOADED[0]:
+                configs.append(loaded)
+            text = described(record.name, loaded)
             report.ok(prefix + record.name, text, seconds=record.seconds)
 
     lifecycle.listen(on_change)
@@ -115,6 +133,7 @@ async def _load(container: Container, report: Report, prefix: str) -> None:
         for name in left:
             if name != error.resource:
                 report.not_tried(prefix + name, f"{error.resource} failed")
+    return configs[0] if configs else None
 
 
 def _cause(error: StartError) -> BaseException:

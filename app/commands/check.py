@@ -6,7 +6,12 @@ import argparse
 import sys
 from typing import Any
 
-from app.commands.options import add_config_option, be_quiet
+from app.commands.options import (
+    DEFAULT_CONFIG,
+    add_settings_options,
+    be_quiet,
+    load_settings,
+)
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -16,9 +21,9 @@ def add_to(commands: Any) -> None:
     """Declare the command's options."""
     parser = commands.add_parser(
         "check",
-        help="check a config file, up to the chat template, without loading weights",
+        help="check all that a start needs, without loading weights",
     )
-    add_config_option(parser)
+    add_settings_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -29,9 +34,13 @@ def run(options: argparse.Namespace) -> int:
     be_quiet(VLLM_LOGGING_LEVEL="CRITICAL")  # errors become lines of the report
     report = Report(sys.stdout)
     try:
-        check_config(options.config, report)
+        check_config(lambda: load_settings(options), _words(options), report)
     except KeyboardInterrupt:
         report.close("Interrupted: not everything was checked.")
         return EXIT_FAILED
     report.close()
     return EXIT_FAILED if report.has_failed else EXIT_OK
+
+
+def _words(options: argparse.Namespace) -> str:
+    return ", ".join(str(path) for path in options.config or [DEFAULT_CONFIG])

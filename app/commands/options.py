@@ -17,19 +17,7 @@ QUIET = {
 }
 """Environment of a quiet start; what is set already stays as it is."""
 
-
 DEFAULT_CONFIG = Path("config.yaml")
-
-
-def add_config_option(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--config``, which every command about a config file has."""
-    parser.add_argument(
-        "--config",
-        type=Path,
-        default=DEFAULT_CONFIG,
-        metavar="PATH",
-        help="the settings (default: %(default)s)",
-    )
 
 
 def add_settings_options(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import logging
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -58,8 +59,10 @@ class StartProgress:
 
     def say(self, text: str) -> None:
         """Print one line with the seconds since the start."""
-        self._stream.write(f"{self._stamped(text)}\n")
-        self._stream.flush()
+        # Whoever read these lines may be gone; what they are about goes on.
+        with suppress(OSError, ValueError, AttributeError):
+            self._stream.write(f"{self._stamped(text)}\n")
+            self._stream.flush()
 
     def _stamped(self, text: str) -> str:
         return f"{time.monotonic() - self._began:7.1f} s  {text}"

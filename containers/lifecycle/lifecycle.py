@@ -48,6 +48,7 @@ class Lifecycle:
         self._holders: dict[str, Holder] = {}
         self._records: dict[str, Record] = {}
         self._listeners: list[Callable[[Record], None]] = []
+        self.n_blocks = 0
         self._turns = Turns(is_loaded=lambda: bool(self._holders))
 
     @property
@@ -80,7 +81,7 @@ class Lifecycle:
         *roots: str,
         timeout_s: float | None = None,
         resource_timeout_s: float | None = None,
-    ) -> None:
+    ) -> bool:
         """Load the roots and what they need, each as soon as what it needs is ready.
 
         Overrides made before count. What is loaded already stays as it is, so a second
@@ -94,12 +95,16 @@ class Lifecycle:
             timeout_s: Seconds for the whole start; unlimited by default.
             resource_timeout_s: Seconds for each builder; unlimited by default.
 
+        Returns:
+            Whether it was this call that made the container ready.
+
         Raises:
             GraphError: The graph cannot be started; nothing was.
             StartError: A resource failed or took too long.
             RuntimeError: It was started in another event loop.
         """
         async with self._turns.take():
+            was_ready = self._state is State.READY
             if self._state is State.FAILED and self._holders:
                 await self._close_all(self.stop_timeout_s)
             graph = Graph.of(self._container)
@@ -116,6 +121,7 @@ class Lifecycle:
                     await self._roll_back(batch, error)
                     raise error
             self._state = State.READY
+        return not was_ready
 
     async def stop(self, *, timeout_s: float | None = None) -> None:
         """Close everything, each after all its users; a second call does nothing.

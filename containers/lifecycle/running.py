@@ -15,7 +15,6 @@ from containers.graph import Graph
 from containers.lifecycle.blame import note_trouble
 from containers.lifecycle.container import lifecycle_of
 from containers.lifecycle.lifecycle import Lifecycle
-from containers.lifecycle.record import State
 
 # Kinds that give the same object each time they are asked.
 _LASTING = (providers.Object, providers.Dependency, providers.BaseSingleton)
@@ -55,7 +54,8 @@ async def running(
 ) -> AsyncIterator[Running]:
     """Start a container, and stop it at the end of the block.
 
-    A container that is running already is left running.
+    Blocks may overlap: the last one to end stops the container. One that was started
+    by other means is left running.
 
     Args:
         container: Any container instance.
@@ -74,21 +74,27 @@ async def running(
             raised instead, with a note for each of these.
     """
     lifecycle = lifecycle_of(container)
-    is_ours = lifecycle.state is not State.READY
-    await lifecycle.start(
+    is_ours = await lifecycle.start(
         *roots, timeout_s=timeout_s, resource_timeout_s=resource_timeout_s
     )
+    if is_ours or lifecycle.n_blocks:
+        lifecycle.n_blocks += 1
     try:
         yield Running(_objects(container, lifecycle, roots))
     except BaseException as error:
-        if is_ours:
-            try:
-                await lifecycle.stop(timeout_s=stop_timeout_s)
-            except StopError as trouble:
-                note_trouble(error, trouble)
+        try:
+            await _leave(lifecycle, stop_timeout_s)
+        except StopError as trouble:
+            note_trouble(error, trouble)
         raise
-    if is_ours:
-        await lifecycle.stop(timeout_s=stop_timeout_s)
+    await _leave(lifecycle, stop_timeout_s)
+
+
+async def _leave(lifecycle: Lifecycle, stop_timeout_s: float | None) -> None:
+    if lifecycle.n_blocks:
+        lifecycle.n_blocks -= 1
+        if lifecycle.n_blocks == 0:
+            await lifecycle.stop(timeout_s=stop_timeout_s)
 
 
 def _objects(

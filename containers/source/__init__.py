@@ -1,6 +1,16 @@
 """Where a model comes from: a package's shipped files, a folder, or a hub id."""
 
 from containers.source.find import model_folder
+from containers.source.hub import cached_snapshot, is_offline
 from containers.source.locate import Located, locate
+from containers.source.weights import Weights, weights_in
 
-__all__ = ["Located", "locate", "model_folder"]
+__all__ = [
+    "Located",
+    "Weights",
+    "cached_snapshot",
+    "is_offline",
+    "locate",
+    "model_folder",
+    "weights_in",
+]

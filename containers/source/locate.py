@@ -7,8 +7,10 @@ from pathlib import Path
 
 from containers.errors import SourceError
 from containers.source.find import folder_or_hub_id
+from containers.source.hub import cached_snapshot, is_offline
 from containers.source.package import shipped_model
 from containers.source.unpack import unpacked_before
+from containers.source.weights import weights_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +18,8 @@ class Located:
     """What is known of a model before its start.
 
     Attributes:
-        path: Model folder or Hugging Face id; ``None`` for one that the first start
-            unpacks.
+        path: Model folder, for a Hugging Face id its snapshot in the cache; ``None``
+            for one that the first start unpacks or fetches.
         description: Where it is, in words.
     """
 
@@ -57,15 +59,14 @@ def _packaged(source: str) -> Located:
 
 
 def _on_the_hub(name: str, revision: str | None) -> Located:
-    from huggingface_hub import constants, try_to_load_from_cache
-
-    cached = try_to_load_from_cache(name, "config.json", revision=revision)
-    if isinstance(cached, str):
-        return Located(name, f"Hugging Face id, in the cache {Path(cached).parent}")
-    if constants.HF_HUB_OFFLINE:
+    snapshot = cached_snapshot(name, revision=revision)
+    if snapshot is not None and weights_in(snapshot).are_whole:
+        return Located(str(snapshot), f"Hugging Face id, in the cache {snapshot}")
+    found = "not in the cache" if snapshot is None else "not whole in the cache"
+    if is_offline():
         raise SourceError(
             source=name,
-            reason="it is not in the cache, and HF_HUB_OFFLINE is set",
+            reason=f"it is {found}, and HF_HUB_OFFLINE is set",
             hint="Unset it, or name a folder.",
         )
-    return Located(name, "Hugging Face id, not in the cache: to be fetched")
+    return Located(None, f"Hugging Face id, {found}: the first start fetches it")

@@ -23,6 +23,9 @@ SHUTDOWN_TIMEOUT_S = 15.0
 busy machine kills many a healthy one, which leaks its shared memory.
 """
 
+TURN_S = 0.1
+"""Seconds between two looks at whether a start that waits for its turn is given up."""
+
 _construction = threading.Lock()
 
 
@@ -91,18 +94,28 @@ class EngineStart:
             RuntimeError: The engine-core process failed (its log has the cause), or
                 the attempt was given up.
         """
-        with _construction:
-            if self._given_up.is_set():
-                raise RuntimeError("the start of the engine was given up")
-            self._before = before = set(multiprocessing.active_children())
-            attach_watch(self._vllm_config)
-            async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
-            try:
-                engine = async_llm.from_vllm_config(self._vllm_config, **self._options)
-            finally:
-                self._before = None
-            engine.vllm_di_processes = _engine_processes(but_not=before)
-            return engine
+        while not _construction.acquire(timeout=TURN_S):
+            self._raise_if_given_up()
+        try:
+            self._raise_if_given_up()
+            return self._construct()
+        finally:
+            _construction.release()
+
+    def _raise_if_given_up(self) -> None:
+        if self._given_up.is_set():
+            raise RuntimeError("the start of the engine was given up")
+
+    def _construct(self) -> Any:
+        self._before = before = set(multiprocessing.active_children())
+        attach_watch(self._vllm_config)
+        async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
+        try:
+            engine = async_llm.from_vllm_config(self._vllm_config, **self._options)
+        finally:
+            self._before = None
+        engine.vllm_di_processes = _engine_processes(but_not=before)
+        return engine
 
     def give_up(self) -> None:
         """Kill the processes of this attempt; ``run`` then raises soon."""

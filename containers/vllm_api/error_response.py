@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,4 +41,7 @@ def error_content(error: Exception) -> tuple[dict[str, Any], int]:
 
 def is_engine_death(error: BaseException) -> bool:
     """Whether an exception says that the engine is dead for good."""
-    return isinstance(error, vllm_api.EngineDeadError)
+    # Without vLLM loaded there is no such error, and a request must not load it.
+    return "vllm.v1.engine.exceptions" in sys.modules and isinstance(
+        error, vllm_api.EngineDeadError
+    )

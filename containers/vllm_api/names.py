@@ -16,6 +16,8 @@ NAMES: dict[str, str] = {
     "make_arg_parser": "vllm.entrypoints.launchers.cli_args",
     "FlexibleArgumentParser": "vllm.utils.argparse_utils",
     "import_plugin": "vllm.utils.import_utils",
+    "get_memory_node_info": "vllm.utils.cpu_resource_utils",
+    "get_visible_memory_node": "vllm.utils.cpu_resource_utils",
     # Tokenizer and templates
     "TokenizerLike": "vllm.tokenizers",
     "cached_tokenizer_from_config": "vllm.tokenizers.registry",

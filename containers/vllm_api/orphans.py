@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-ENGINE_TITLE = b"VLLM::EngineCore"
+ENGINE_TITLES = (b"VLLM::EngineCore", b"VLLM::Worker")
+SERVERS = (b"vllm", b"python", b"ray")
 INIT_PID = 1
 
 
@@ -12,12 +13,15 @@ def orphaned_engines() -> list[int]:
     """Process ids of vLLM engines that likely outlived their server; Linux only.
 
     They hold the memory that a new engine needs. An engine is named by its process
-    title, and an orphan by its parent: the system's first process adopts it.
+    title, and an orphan by its parent: the system's first process adopts it. Where
+    that process may be the server itself, as in a container, nothing can be told.
     """
+    if any(name in _read(Path(f"/proc/{INIT_PID}/cmdline")) for name in SERVERS):
+        return []
     return sorted(
         int(folder.name)
         for folder in Path("/proc").glob("[0-9]*")
-        if _read(folder / "cmdline").startswith(ENGINE_TITLE)
+        if _read(folder / "cmdline").startswith(ENGINE_TITLES)
         and _parent(folder) == INIT_PID
     )
 

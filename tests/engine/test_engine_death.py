@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -36,7 +38,8 @@ STORY = {
 class Streams:
     """Clients reading long answers, each in a thread of its own."""
 
-    def __init__(self, url: str, n: int) -> None:
+    def __init__(self, url: str, n: int, **fields: Any) -> None:
+        self._body = STORY | fields
         self.ends: list[list[str]] = []
         self.n_reading = 0
         self._url = url
@@ -50,7 +53,7 @@ class Streams:
 
     def _read(self) -> None:
         url = f"{self._url}/v1/chat/completions"
-        with httpx.stream("POST", url, json=STORY, timeout=60) as response:
+        with httpx.stream("POST", url, json=self._body, timeout=60) as response:
             assert response.status_code == 200
             lines: list[str] = []
             for line in response.iter_lines():
@@ -126,7 +129,7 @@ def test_the_death_of_an_engine_process_while_it_loads_ends_the_server(
     engine_process(loading, "VLLM::EngineCore").kill()
     assert loading.process.wait(30) == 1, loading.log
     assert "engine did not start" in loading.log
-    assert loading.left_behind() == []
+    assert_processes_end(loading, within_s=ORPHANS_WITHIN_S + IMPORT_S)
 
 
 def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
@@ -135,6 +138,20 @@ def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         assert server.process.wait(60) == 1, server.log
         assert "the start failed" in server.log
         assert server.left_behind() == []
+
+
+def test_ctrl_c_in_a_terminal_is_for_the_server_alone(server: Server) -> None:
+    """A terminal sends SIGINT to every process of the foreground group."""
+    streams = Streams(server.url, 1, max_tokens=60)
+    server.wait_for(lambda: streams.n_reading == 1)
+    os.killpg(server.process.pid, signal.SIGINT)
+    streams.join()
+    ((_, done),) = streams.ends
+    assert done == "[DONE]"
+    assert not any("error" in line for end in streams.ends for line in end)
+    assert server.process.wait(40) == 0, server.log
+    assert "has died" not in server.log
+    assert server.left_behind() == []
 
 
 def test_sigkill_of_the_server_leaves_no_engine_behind(server: Server) -> None:
@@ -151,6 +168,10 @@ def test_sigkill_of_a_server_that_loads_leaves_no_engine_behind(
 def assert_orphans_end(server: Server, *, within_s: float) -> None:
     server.process.kill()
     server.process.wait()
+    assert_processes_end(server, within_s=within_s)
+
+
+def assert_processes_end(server: Server, *, within_s: float) -> None:
     deadline = time.monotonic() + within_s
     while server.children() and time.monotonic() < deadline:
         time.sleep(0.05)

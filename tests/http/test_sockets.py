@@ -105,7 +105,7 @@ def test_a_unix_socket(tmp_path: Path) -> None:
             with httpx.Client(transport=transport) as client:
                 assert client.get("http://localhost/").text == "http /llm"
             told = curl_address(settings, address)
-            assert told == f"--unix-socket {tmp_path}/s http://localhost/llm"
+            assert told == f"--unix-socket {tmp_path}/s http://localhost"
             with pytest.raises(SettingsError, match=r"server\.uds: cannot listen on"):
                 listen(settings)
 

@@ -193,7 +193,7 @@ def used_by(example: Example) -> dict[str, set[str]]:
 
 async def cancelling(
     coroutine: Any, ticks: int | None, times: int
-) -> BaseException | None:
+) -> BaseException | bool | None:
     task = asyncio.ensure_future(coroutine)
     if ticks is not None:
         for _ in range(times):
@@ -213,7 +213,7 @@ async def live(example: Example, world: World) -> None:
     outcome = await cancelling(
         lifecycle.start(**limits), example.cancel_start_after, example.cancels
     )
-    if outcome is None:
+    if outcome is True:
         assert lifecycle.state is State.READY
         outcome = await cancelling(
             lifecycle.stop(), example.cancel_stop_after, example.cancels

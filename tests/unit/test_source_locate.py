@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ def cached(hub: Path, revision: str) -> Path:
     snapshot = repository / "snapshots" / "0123abcd"
     snapshot.mkdir(parents=True)
     (snapshot / "config.json").touch()
+    (snapshot / "model.safetensors").touch()
     (repository / "refs").mkdir()
     (repository / "refs" / revision).write_text("0123abcd")
     return snapshot
@@ -87,14 +89,29 @@ def test_a_shipped_file_that_was_unpacked_is_found(site: Path) -> None:
 def test_a_hub_id_in_the_cache_is_found(hub: Path) -> None:
     snapshot = cached(hub, "main")
     located = locate("org/model")
-    assert located.path == "org/model"
+    assert located.path == str(snapshot)
     assert str(snapshot) in located.description
+
+
+def test_a_hub_id_whose_weights_are_not_all_there_is_still_to_be_fetched(
+    hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = cached(hub, "main")
+    index = {"weight_map": {"a": "model.safetensors", "b": "rest.safetensors"}}
+    (snapshot / "model.safetensors.index.json").write_text(json.dumps(index))
+    located = locate("org/model")
+    assert located.path is None
+    assert "not whole in the cache: the first start fetches it" in located.description
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(SourceError, match="not whole in the cache, and HF_HUB_OFFLINE"):
+        locate("org/model")
 
 
 def test_another_revision_in_the_cache_is_not_the_one_wanted(hub: Path) -> None:
     cached(hub, "v2")
     assert "not in the cache" in locate("org/model").description
     assert "v2" not in locate("org/model", revision="v2").description
+    assert locate("org/model").path is None
     assert "in the cache /" in locate("org/model", revision="v2").description
 
 

@@ -1,0 +1,77 @@
+"""``vllm-di config import``: a command line of ``vllm serve`` as a config file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.commands.options import be_quiet, file_to_write
+from containers.errors import SettingsError
+
+EXIT_OK = 0
+WAITING = "vllm-di: reading the options of the installed vLLM, about 10 seconds"
+
+
+def add_to(actions: Any) -> None:
+    """Declare the command's options."""
+    parser = actions.add_parser(
+        "import", help="write the config file that is equal to a vllm serve command"
+    )
+    parser.add_argument(
+        "--output",
+        type=file_to_write,
+        metavar="PATH",
+        help="the file to write, which must not exist (default: print it)",
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE",
+        help="a Kubernetes, compose or vLLM YAML file, or a file of shell text",
+    )
+    parser.add_argument(
+        "command",
+        nargs="*",
+        metavar="-- COMMAND",
+        help="vllm serve MODEL --option ..., docker run ..., or the options alone",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the file, report what differs on the error stream, and return 0.
+
+    Raises:
+        SettingsError: There is no command, vLLM refuses it, or the file exists.
+    """
+    from containers.settings.migration import imported, line_of_file, line_of_words
+
+    if bool(options.command) == bool(options.source):
+        raise SettingsError(
+            reason="there is no one command to import",
+            hint="Write it after --, or name a file with --from; not both.",
+        )
+    if options.output and options.output.exists():
+        raise SettingsError(
+            file=str(options.output), reason="exists", hint="Name a new file."
+        )
+    if options.source:
+        line = line_of_file(options.source)
+    else:
+        line = line_of_words(options.command)
+    be_quiet()
+    print(WAITING, file=sys.stderr)
+    found = imported(line)
+    for name, key in sorted(found.variables.items()):
+        print(f"vllm-di: set {name}, which {key} takes", file=sys.stderr)
+    for note in found.notes:
+        print(f"vllm-di: {note}", file=sys.stderr)
+    if options.output:
+        options.output.write_text(found.text, "utf-8")
+        print(f"vllm-di: wrote {options.output}", file=sys.stderr)
+    else:
+        print(found.text, end="")
+    return EXIT_OK

@@ -1,0 +1,151 @@
+"""Settings as a command line of ``vllm serve``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from containers.settings.location import Location
+from containers.settings.migration.keys import DEFAULTS_THERE, OPTIONS, value_there
+from containers.settings.model import ModelSettings
+from containers.settings.root import Settings
+from containers.vllm_api.serve_arguments import Flag
+
+_NOT_OPTIONS = frozenset({"names", "name", "source", "workers"})
+
+
+@dataclass
+class Exported:
+    """A command line that serves what settings serve.
+
+    Attributes:
+        words: Its words; a secret is a shell variable in double quotes.
+        notes: Keys that have no option, and what differs.
+        variables: The shell variables it reads.
+    """
+
+    words: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The command as a shell takes it, an option a line."""
+        return " \\\n  ".join(self.words)
+
+
+def exported(settings: Settings) -> Exported:
+    """The command line of ``vllm serve`` for a model. Imports vLLM, for its options."""
+    from containers.vllm_api.serve_arguments import flags
+
+    by_name = {flag.name: (text, flag) for text, flag in _long(flags())}
+    model = settings.models[0]
+    result = Exported([f"vllm serve {shlex.quote(model.source)}"])
+    if model.source.startswith("package:"):
+        result.notes.append("models[].source: vLLM wants the package's model folder")
+    exporting = _Exporting(settings, by_name, result)
+    exporting.names(model)
+    exporting.section(settings.server, "server", ("server",))
+    exporting.engine(model)
+    exporting.section(model.chat, "models[].chat", ("models", 0, "chat"))
+    exporting.section(model.lora, "models[].lora", ("models", 0, "lora"))
+    if model.canary is not None:
+        result.notes.append("models[].canary has no option in vLLM")
+    return result
+
+
+def _long(flags: Mapping[str, Flag]) -> Iterator[tuple[str, Flag]]:
+    for text, flag in flags.items():
+        if text.startswith("--") and text != flag.negation:
+            yield text, flag
+
+
+class _Exporting:
+    def __init__(
+        self,
+        settings: Settings,
+        by_name: Mapping[str, tuple[str, Flag]],
+        result: Exported,
+    ) -> None:
+        self._origins = settings.origins
+        self._by_name = by_name
+        self._result = result
+        self._options = {option.key: name for name, option in OPTIONS.items()}
+
+    def names(self, model: ModelSettings) -> None:
+        """``--served-model-name``, unless it is the model itself."""
+        if model.names != (model.source,):
+            self._add("served_model_name", list(model.names), ())
+
+    def section(self, section: BaseModel, path: str, location: Location) -> None:
+        """The options of a section, but for those that are as vLLM has them."""
+        fields = type(section).model_fields
+        for name in fields:
+            value, key = getattr(section, name), f"{path}.{name}"
+            option = self._options.get(key)
+            is_default = value == fields[name].get_default(call_default_factory=True)
+            if name in {"reasoning_parser", "enable_log_requests", *_NOT_OPTIONS}:
+                continue
+            if is_default and key not in DEFAULTS_THERE:
+                continue
+            if option is None:
+                self._result.notes.append(f"{key} has no option in vLLM")
+            else:
+                self._add(option, value_there(option, value), (*location, name))
+
+    def engine(self, model: ModelSettings) -> None:
+        """The engine arguments that are set."""
+        for name, value in model.engine.items():
+            if name in self._by_name:
+                there = value_there(name, value)
+                self._add(name, there, ("models", 0, "engine", name))
+            else:
+                key = f"models[].engine.{name}"
+                self._result.notes.append(f"{key} has no option in vLLM")
+
+    def _add(self, name: str, value: Any, location: Location) -> None:
+        text, flag = self._by_name[name]
+        if value is None:
+            if flag.default is not None:
+                self._result.notes.append(f"{name}: null cannot be said to vLLM")
+        elif isinstance(value, bool) and flag.takes in {"none", "maybe"}:
+            switch = text if value else flag.negation
+            self._result.words += [switch] if switch else []
+        elif flag.adds:
+            self._result.words += [self._pair(text, each, location) for each in value]
+        elif flag.takes == "some":
+            values = [
+                self._word(each, (*location, index)) for index, each in enumerate(value)
+            ]
+            self._result.words += [" ".join([text, *values])] if values else []
+        else:
+            self._result.words.append(self._pair(text, value, location))
+
+    def _pair(self, text: str, value: Any, location: Location) -> str:
+        word = self._word(value, location)
+        return f"{text}={word}" if word.startswith(("-", "'-")) else f"{text} {word}"
+
+    def _word(self, value: Any, location: Location) -> str:
+        if isinstance(value, SecretStr):
+            return f'"${self._variable(location)}"'
+        if isinstance(value, BaseModel):
+            value = value.model_dump(exclude_defaults=True)
+        if isinstance(value, dict | list):
+            value = json.dumps(value, ensure_ascii=False)
+        return shlex.quote(str(value))
+
+    def _variable(self, location: Location) -> str:
+        """The variable a secret came from, or one to set."""
+        origin = self._origins.of(location)
+        name = "HF_TOKEN" if location[-1] == "hf_token" else "VLLM_API_KEY"
+        if origin is not None and len(origin.variables) == 1:
+            name = origin.variables[0]
+        elif name in self._result.variables:
+            name = f"{name}_{len(self._result.variables) + 1}"
+        self._result.variables.append(name)
+        return name
