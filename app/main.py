@@ -70,9 +70,10 @@ def include_serving(
     """Add the OpenAI API to an app of your own.
 
     Your lifespan still runs, inside ours: it finds the models loaded, and they stop
-    after it has ended. Your routes, error handlers and middleware stay as they are:
-    of the ``server`` settings, those about the app as a whole (CORS, documents,
-    middleware, request ids) are yours to choose; ``api_keys`` guard our routes alone.
+    after it has ended. Your routes, error handlers and middleware stay as they are, and
+    an error you have a handler for is yours to answer on our routes too. Of the
+    ``server`` settings, those about the app as a whole (CORS, documents, middleware,
+    request ids) are yours to choose; ``api_keys`` guard our routes alone.
 
     Args:
         app: Your app.

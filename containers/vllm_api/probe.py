@@ -10,7 +10,7 @@ TOKEN_ID = 1
 
 
 async def generate_one_token(engine: Any, request_id: str) -> None:
-    """Generate one token from a prompt of one token, ahead of any waiting request.
+    """Generate one token from a prompt of one token; it queues like any request.
 
     Args:
         engine: Client of a started engine.

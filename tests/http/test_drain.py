@@ -15,6 +15,7 @@ from dependency_injector.containers import Container
 from starlette.testclient import TestClient
 
 from app import create_app
+from app.flights import Flights
 from app.service import STATE_ATTRIBUTE, Service
 from containers.testing import FakeEngine
 from tests.http.conftest import served
@@ -127,3 +128,29 @@ def test_the_port_answers_while_it_drains(
         getattr(app.state, STATE_ATTRIBUTE)._enter("draining")
         assert httpx.get(f"{url}/readyz").status_code == 503
         assert httpx.get(f"{url}/livez").status_code == 200
+
+
+def test_a_stream_that_is_still_being_rendered_is_not_cut(
+    ending: Callable[..., Ending],
+) -> None:
+    """Between its prompt and its first event a request is in flight all the time."""
+    case = ending(FakeEngine(["a "] * 5, delay_s=0.1), stream=True)
+    flights: list[int] = []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Flights, "end", _noting_end(flights))
+        assert case.run(timeout_s=5.0) < 3.0
+    assert case.response is not None
+    assert "error" not in case.response.text
+    # The flight of the rendering ends inside that of the stream.
+    assert flights == [1, 0]
+
+
+def _noting_end(flights: list[int]) -> Callable[[Flights], None]:
+    end = Flights.end
+
+    def noting(self: Flights) -> None:
+        end(self)
+        flights.append(self.n)
+
+    return noting

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from dependency_injector.containers import Container
-from fastapi import FastAPI
+from fastapi import BackgroundTasks, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -233,3 +233,74 @@ def test_while_loading_in_the_background_routes_are_503(container: Container) ->
                 break
             threading.Event().wait(0.05)
         assert client.post("/v1/chat/completions", json=QUESTION).is_success
+
+
+class AuthError(Exception):
+    """A host's own error."""
+
+
+def test_a_hosts_own_error_on_our_route_is_the_hosts_to_answer(
+    container: Container,
+) -> None:
+    async def refuse() -> None:
+        raise AuthError
+
+    app = FastAPI(dependencies=[Depends(refuse)])
+
+    @app.exception_handler(AuthError)
+    async def unauthorized(request: Request, error: Exception) -> PlainTextResponse:
+        return PlainTextResponse("who are you?", status_code=401)
+
+    include_serving(app, container)
+    with TestClient(app) as client:
+        response = client.post("/v1/chat/completions", json=QUESTION)
+    assert (response.status_code, response.text) == (401, "who are you?")
+
+
+def test_a_hosts_handler_for_our_errors_stays(container: Container) -> None:
+    app = FastAPI()
+
+    @app.exception_handler(ServingError)
+    async def teapot(request: Request, error: Exception) -> PlainTextResponse:
+        return PlainTextResponse("short and stout", status_code=418)
+
+    include_serving(app, container)
+
+    @app.get("/own")
+    async def own(chat: ServingChatDep) -> str:
+        return str(chat)
+
+    assert TestClient(app).get("/own").status_code == 418
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_hosts_background_task_runs_after_our_answer(
+    container: Container, *, stream: bool
+) -> None:
+    done: list[str] = []
+
+    async def account(tasks: BackgroundTasks) -> None:
+        tasks.add_task(done.append, "accounted")
+
+    app = FastAPI(dependencies=[Depends(account)])
+    include_serving(app, container)
+    with TestClient(app) as client:
+        body = QUESTION | {"stream": stream}
+        assert client.post("/v1/chat/completions", json=body).is_success
+    assert done == ["accounted"]
+
+
+def test_a_failing_lifespan_of_the_host_stops_ours_and_is_the_error_seen(
+    container: Container,
+) -> None:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        raise AuthError
+        yield
+
+    app = FastAPI(lifespan=lifespan)
+    include_serving(app, container)
+    with pytest.raises(AuthError):
+        TestClient(app).__enter__()
+    with pytest.raises(ServingError, match="serving_chat is not loaded"):
+        container.serving_chat()

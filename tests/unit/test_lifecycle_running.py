@@ -131,3 +131,34 @@ async def test_a_container_without_resources_starts_and_stops_too() -> None:
         assert loaded.settings == 1
         assert container.lifecycle.state is State.READY
     assert container.lifecycle.state is State.STOPPED
+
+
+async def test_blocks_that_overlap_share_the_container_until_the_last_ends() -> None:
+    journal = Journal()
+    container = app(journal)
+    in_use, first_ended = asyncio.Event(), asyncio.Event()
+
+    async def first() -> None:
+        async with running(container):
+            await in_use.wait()
+
+    async def second() -> None:
+        async with running(container) as loaded:
+            in_use.set()
+            await first_ended.wait()
+            assert loaded.engine is container.engine()
+
+    tasks = [asyncio.ensure_future(first()), asyncio.ensure_future(second())]
+    await tasks[0]
+    first_ended.set()
+    await tasks[1]
+    assert container.lifecycle.state is State.STOPPED
+
+
+async def test_a_container_started_by_other_means_is_left_running() -> None:
+    container = app(Journal())
+    await container.lifecycle.start()
+    async with running(container):
+        pass
+    assert container.lifecycle.state is State.READY
+    await container.lifecycle.stop()
