@@ -10,7 +10,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-anno
 	--no-header --generate-hashes --index-strategy unsafe-best-match
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup setup-dev test lint types format lock
+.PHONY: help serve setup setup-dev test soak lint types format lock
 
 help: ## Show this text
 	@echo 'vllm-di, by target:'
@@ -29,7 +29,10 @@ setup-dev:
 test: setup-dev ## Run every test: fast ones, heavy ones, those with an engine
 	$(BIN)/python -m pytest -m "not heavy and not engine" -n logical
 	$(BIN)/python -m pytest -m "heavy and not engine" -n logical
-	$(BIN)/python -m pytest -m engine -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -m "engine and not soak" -n 2 --dist loadgroup
+
+soak: setup-dev ## Run what `make test` leaves out: rarer ways for an engine to end
+	$(BIN)/python -m pytest -m soak -n 2
 
 lint: setup-dev ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .

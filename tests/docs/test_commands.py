@@ -75,7 +75,11 @@ def test_a_clone_has_both_make_targets(tmp_path: Path) -> None:
     assert f"/{SERVE}" in served
     tested = shell("make -n test", tmp_path / "vllm-di")
     tiers = re.findall(r"pytest -m (\".*?\"|\S+)", tested)
-    assert tiers == ['"not heavy and not engine"', '"heavy and not engine"', "engine"]
+    assert tiers == [
+        '"not heavy and not engine"',
+        '"heavy and not engine"',
+        '"engine and not soak"',
+    ]
 
 
 @executes("pip install '.[cuda]'")

@@ -104,7 +104,10 @@ def assert_openai_error(event: str) -> None:
     assert error["message"]
 
 
-@pytest.mark.parametrize("victim", ["VLLM::EngineCore", "VLLM::Worker"])
+@pytest.mark.parametrize(
+    "victim",
+    ["VLLM::EngineCore", pytest.param("VLLM::Worker", marks=pytest.mark.soak)],
+)
 def test_the_death_of_an_engine_process_is_told_and_ends_the_server(
     server: Server, victim: str
 ) -> None:
@@ -132,6 +135,7 @@ def test_the_death_of_an_engine_process_while_it_loads_ends_the_server(
     assert_processes_end(loading, within_s=ORPHANS_WITHIN_S + IMPORT_S)
 
 
+@pytest.mark.soak
 def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     limits = {"start_timeout_s": 9.0}
     with killed_at_the_end(serve(tmp_path, server=limits)) as server:
@@ -159,6 +163,7 @@ def test_sigkill_of_the_server_leaves_no_engine_behind(server: Server) -> None:
     assert_orphans_end(server, within_s=ORPHANS_WITHIN_S)
 
 
+@pytest.mark.soak
 def test_sigkill_of_a_server_that_loads_leaves_no_engine_behind(
     loading: Server,
 ) -> None:
