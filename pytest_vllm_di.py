@@ -43,6 +43,7 @@ WITHOUT_VLLM = (
     "containers.testing.fake_container(serving_chat=FakeServingChat(...))."
 )
 _BEFORE = pytest.StashKey[dict[str, Any]]()
+_FAILED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -158,38 +159,76 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """Watch a ``serving_container``, whoever defines it, until it is torn down."""
+    container = yield
+    if fixturedef.argname == "serving_container":
+        from containers.testing.overrides import refuse_late_overrides
+
+        refuse_late_overrides(container)
+        if request.scope == "function":
+            # It runs when the fixtures that use the container are torn down.
+            fixturedef.addfinalizer(_container_check(request.node, container))
+    return container
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test that leaves overrides, resources or tasks behind."""
+    """Fail a test that leaves tasks behind."""
     if _BEFORE not in item.stash or not isinstance(item, pytest.Function):
         return (yield)
-    from containers.testing.leaks import overrides_left
     from containers.testing.overrides import overrides_of
 
     container = item.funcargs.get("serving_container")
-    before = overrides_of(container) if container else {}
+    if container:
+        item.stash[_BEFORE]["serving_container"] = overrides_of(container)
     test = item.obj
     if inspect.iscoroutinefunction(test):
         item.obj = _checked(item, test)
     try:
-        result = yield
+        return (yield)
+    except BaseException:
+        item.stash[_FAILED] = True
+        raise
     finally:
         item.obj = test
-    now = overrides_of(container) if container else {}
-    _fail_for(item, list(overrides_left(before, now, "serving_container")))
-    return result
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test whose fixtures are gone while their doing is not."""
+    """Fail a test whose fixtures are gone while its overrides are not."""
+    container = getattr(item, "funcargs", {}).get("serving_container")
     result = yield
-    if _BEFORE in item.stash:
+    if _BEFORE in item.stash and not item.stash.get(_FAILED, False):
         from containers.testing.leaks import overrides_left
+        from containers.testing.overrides import overrides_of
 
-        now, before = _declared_overrides(), item.stash[_BEFORE]
-        for name, overrides in now.items():
-            _fail_for(item, list(overrides_left(before[name], overrides, name)))
+        now = _declared_overrides()
+        if container:
+            now["serving_container"] = overrides_of(container)
+        before = item.stash[_BEFORE]
+        left = [
+            sentence
+            for name, overrides in now.items()
+            for sentence in overrides_left(before.get(name, {}), overrides, name)
+        ]
+        _fail_for(item, left)
     return result
+
+
+def _container_check(item: pytest.Item, container: Container) -> Callable[[], None]:
+    from containers.testing.leaks import container_left
+    from containers.testing.overrides import overrides_of
+
+    before = overrides_of(container)
+
+    def check() -> None:
+        if not item.stash.get(_FAILED, False):
+            _fail_for(item, list(container_left(before, container)))
+
+    return check
 
 
 def _checked(item: pytest.Item, test: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,6 +7,8 @@ from app.dependencies import (
     RegistryDep,
     ServingChatDep,
     ServingCompletionDep,
+    ServingMessagesDep,
+    ServingResponsesDep,
     ServingTokenizationDep,
     TokenizerDep,
 )
@@ -19,6 +21,8 @@ __all__ = [
     "RegistryDep",
     "ServingChatDep",
     "ServingCompletionDep",
+    "ServingMessagesDep",
+    "ServingResponsesDep",
     "ServingTokenizationDep",
     "TokenizerDep",
     "create_app",

@@ -3,10 +3,14 @@
 They are ``async``, so FastAPI runs them on the event loop: a ``def`` dependency costs
 each request a hop to a thread. Nothing is started here; before the models are loaded a
 dependency raises :class:`~containers.errors.NotReadyError` (503).
+
+With several models in an app, an object is that of the default model, and a serving
+object that of the first model which has it; :data:`RegistryDep` gives any of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends
@@ -19,56 +23,54 @@ from containers.registry import ModelRegistry
 if TYPE_CHECKING:
     from containers.serving.chat import ServingChat
     from containers.serving.completion import ServingCompletion
+    from containers.serving.messages import ServingMessages
+    from containers.serving.responses import ServingResponses
     from containers.serving.tokenization import ServingTokenization
 else:
     ServingChat = ServingCompletion = ServingTokenization = Any
+    ServingMessages = ServingResponses = Any
+
+Dependency = Callable[[HTTPConnection], Awaitable[Any]]
 
 
 async def registry(connection: HTTPConnection) -> ModelRegistry:
     """Models this app serves."""
-    return service_of(connection).registry
+    found = service_of(connection).registry
+    found.require_some()
+    return found
 
 
-async def engine(connection: HTTPConnection) -> Any:
-    """Engine client of the default model."""
-    return service_of(connection).registry.default.engine
+def loaded(provider: str) -> Dependency:
+    """Dependency on a loaded object of the default model, by its provider's name."""
+
+    async def dependency(connection: HTTPConnection) -> Any:
+        return getattr(service_of(connection).registry.default, provider)
+
+    dependency.__name__ = provider
+    return dependency
 
 
-async def tokenizer(connection: HTTPConnection) -> Any:
-    """Loaded tokenizer of the default model; copy it before using it in threads."""
-    return service_of(connection).registry.default.tokenizer
+def serving(provider: str) -> Dependency:
+    """Dependency on a serving object of the first model that has it."""
 
+    async def dependency(connection: HTTPConnection) -> Any:
+        return service_of(connection).registry.serving(provider, None)
 
-async def chat_template(connection: HTTPConnection) -> Any:
-    """Loaded chat template of the default model."""
-    return service_of(connection).registry.default.chat_template
-
-
-async def models(connection: HTTPConnection) -> Any:
-    """vLLM's list of served models of the default model."""
-    return service_of(connection).registry.default.models
-
-
-async def serving_chat(connection: HTTPConnection) -> Any:
-    """Chat serving object of the default model."""
-    return service_of(connection).registry.default.serving_chat
-
-
-async def serving_completion(connection: HTTPConnection) -> Any:
-    """Completion serving object of the default model."""
-    return service_of(connection).registry.default.serving_completion
-
-
-async def serving_tokenization(connection: HTTPConnection) -> Any:
-    """Tokenization serving object of the default model."""
-    return service_of(connection).registry.default.serving_tokenization
+    dependency.__name__ = provider
+    return dependency
 
 
 RegistryDep = Annotated[ModelRegistry, Depends(registry)]
-EngineDep = Annotated[Any, Depends(engine)]
-TokenizerDep = Annotated[Any, Depends(tokenizer)]
-ChatTemplateDep = Annotated[ChatTemplate, Depends(chat_template)]
-ModelsDep = Annotated[Any, Depends(models)]
-ServingChatDep = Annotated[ServingChat, Depends(serving_chat)]
-ServingCompletionDep = Annotated[ServingCompletion, Depends(serving_completion)]
-ServingTokenizationDep = Annotated[ServingTokenization, Depends(serving_tokenization)]
+EngineDep = Annotated[Any, Depends(loaded("engine"))]
+TokenizerDep = Annotated[Any, Depends(loaded("tokenizer"))]
+ChatTemplateDep = Annotated[ChatTemplate, Depends(loaded("chat_template"))]
+ModelsDep = Annotated[Any, Depends(loaded("models"))]
+ServingChatDep = Annotated[ServingChat, Depends(serving("serving_chat"))]
+ServingCompletionDep = Annotated[
+    ServingCompletion, Depends(serving("serving_completion"))
+]
+ServingResponsesDep = Annotated[ServingResponses, Depends(serving("serving_responses"))]
+ServingMessagesDep = Annotated[ServingMessages, Depends(serving("serving_messages"))]
+ServingTokenizationDep = Annotated[
+    ServingTokenization, Depends(serving("serving_tokenization"))
+]

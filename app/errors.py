@@ -14,7 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
-from containers.errors import NotReadyError, ServingError
+from containers.errors import (
+    NotReadyError,
+    ServingError,
+    UnknownModelError,
+    UnsupportedTaskError,
+)
 from containers.vllm_api.error_response import (
     error_content,
     is_engine_death,
@@ -87,9 +92,13 @@ async def respond(error: Exception) -> Response:
 
 
 def serving_error_response(error: ServingError) -> JSONResponse:
-    """Answer to one of our own errors: 503 while models load, else 500."""
+    """Answer to one of our own errors: 503 while models load, 404 for a wrong model."""
     if isinstance(error, NotReadyError):
         return unavailable(str(error))
+    if isinstance(error, UnknownModelError | UnsupportedTaskError):
+        return error_response(
+            str(error), HTTPStatus.NOT_FOUND, kind="NotFoundError", param="model"
+        )
     logger.error("A request failed: %s", error, exc_info=error)
     return error_response(
         str(error), HTTPStatus.INTERNAL_SERVER_ERROR, kind="InternalServerError"

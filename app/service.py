@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,7 +17,9 @@ from app.flights import Flights
 from app.one_process import refuse_sibling_workers
 from containers.errors import NotReadyError
 from containers.lifecycle import Record, lifecycle_of, running
-from containers.registry import ModelRegistry
+from containers.registry import ModelRegistry, ServedModel
+
+logger = logging.getLogger(__name__)
 
 STATE_ATTRIBUTE = "vllm_di"
 
@@ -67,22 +70,31 @@ class Service:
         self.error: BaseException | None = None
         self.flights = Flights()
         self.on_change: Callable[[], None] = lambda: None
-        self._registry: ModelRegistry | None = None
-        self._canaries: list[Canary] = []
+        self._canaries: dict[str, Canary] = {}
         self._began = time.monotonic()
 
     @property
     def registry(self) -> ModelRegistry:
-        """The running models.
+        """The models; each answers as soon as it is loaded, before the others are.
 
         Raises:
-            NotReadyError: The app is not ready; its text says why.
+            NotReadyError: The app takes no requests; its text says why.
         """
-        if self._registry is None:
+        if self.state not in ("starting", "ready"):
             raise NotReadyError(
                 provider="the model", state=self.state, hint=HINTS.get(self.state, "")
             )
-        return self._registry
+        return self._models
+
+    @property
+    def models(self) -> tuple[ServedModel, ...]:
+        """How each model stands, the default one first."""
+        return self._models.models
+
+    @property
+    def _models(self) -> ModelRegistry:
+        registry: ModelRegistry = self.container.registry()
+        return registry
 
     @property
     def sse_keep_alive_interval_s(self) -> int:
@@ -100,8 +112,8 @@ class Service:
         """What is known of each resource, model by model."""
         return [
             record
-            for model in self.container.models().values()
-            for record in lifecycle_of(model).records.values()
+            for model in self.models
+            for record in lifecycle_of(model.container).records.values()
         ]
 
     @property
@@ -111,10 +123,28 @@ class Service:
 
     @property
     def trouble(self) -> str:
-        """Why no traffic should come here, or an empty string."""
+        """Why no traffic should come here, or an empty string.
+
+        Several models are ready when one of them is, and the start of all is over;
+        :meth:`trouble_of` tells of each.
+        """
         if self.state != "ready":
             return self.state
-        return next((each.trouble for each in self._canaries if each.trouble), "")
+        troubles = [self.trouble_of(model) for model in self.models]
+        is_enough = all if self._requires_all else any
+        return "" if is_enough(not each for each in troubles) else max(troubles)
+
+    def trouble_of(self, model: ServedModel) -> str:
+        """Why a model should get no traffic, or an empty string."""
+        if not model.is_ready:
+            return model.state
+        canary = self._canaries.get(model.name)
+        return canary.trouble if canary else ""
+
+    @property
+    def _requires_all(self) -> bool:
+        requires_all: bool = self.container.settings().server.require_all_models
+        return requires_all
 
     @asynccontextmanager
     async def lifespan(self, *, wait_until_ready: bool = True) -> AsyncIterator[None]:
@@ -126,8 +156,8 @@ class Service:
                 ``state`` and ``on_change`` tell its end.
         """
         refuse_sibling_workers()
-        for model in self.container.models().values():
-            lifecycle_of(model).stop_timeout_s = self._stop_timeout_s
+        for model in self.models:
+            lifecycle_of(model.container).stop_timeout_s = self._stop_timeout_s
         lifecycle_of(self.container).stop_timeout_s = self._stop_timeout_s + MARGIN_S
         settled, stop = asyncio.Event(), asyncio.Event()
         self.flights, self.error, self._began = Flights(), None, time.monotonic()
@@ -175,12 +205,10 @@ class Service:
     async def _live(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
         try:
             stop_timeout_s = self._stop_timeout_s + MARGIN_S
-            async with running(
-                self.container, stop_timeout_s=stop_timeout_s
-            ) as application:
-                self._enter("ready", application.registry)
+            async with running(self.container, stop_timeout_s=stop_timeout_s):
+                self._enter("ready")
                 settled.set()
-                await self._watch(application.registry, stop)
+                await self._watch(stop)
                 if self.state != "engine dead":
                     self._enter("stopping")
         except asyncio.CancelledError:
@@ -196,33 +224,41 @@ class Service:
         finally:
             settled.set()
 
-    async def _watch(self, registry: ModelRegistry, stop: asyncio.Event) -> None:
-        self._canaries = [
-            Canary(model.engine, model.settings.canary)
-            for model in registry.models
-            if model.settings.canary is not None
-        ]
+    async def _watch(self, stop: asyncio.Event) -> None:
+        self._canaries = {
+            model.name: Canary(model.loaded.engine, model.settings.canary)
+            for model in self.models
+            if model.is_ready and model.settings.canary is not None
+        }
         async with asyncio.TaskGroup() as tasks:
-            watchers = [tasks.create_task(self._watch_engines(registry))]
-            watchers += [tasks.create_task(each.run()) for each in self._canaries]
+            watchers = [tasks.create_task(self._watch_engines())]
+            watchers += [
+                tasks.create_task(each.run()) for each in self._canaries.values()
+            ]
             await stop.wait()
             for watcher in watchers:
                 watcher.cancel()
 
-    async def _watch_engines(self, registry: ModelRegistry) -> None:
+    async def _watch_engines(self) -> None:
         # ``errored``, since an engine that died before its first request still says
         # ``is_running``; vLLM offers nothing to wait for.
-        while not _any_errored(registry):  # noqa: ASYNC110  # as said
+        while not self._is_over():  # noqa: ASYNC110  # as said
             await asyncio.sleep(ENGINE_CHECK_EVERY_S)
         self._enter("engine dead")
 
-    def _enter(self, state: State, registry: ModelRegistry | None = None) -> None:
-        self.state, self._registry = state, registry
+    def _is_over(self) -> bool:
+        """Whether the engines that are left are not enough to go on."""
+        for model in self.models:
+            if model.is_errored:
+                logger.error("the engine of %s has died", model.name)
+                model.note_engine_death()
+        has_died = any(model.state == "engine dead" for model in self.models)
+        is_left = any(model.is_ready for model in self.models)
+        return has_died and (self._requires_all or not is_left)
+
+    def _enter(self, state: State) -> None:
+        self.state = state
         self.on_change()
-
-
-def _any_errored(registry: ModelRegistry) -> bool:
-    return any(getattr(each.engine, "errored", False) for each in registry.models)
 
 
 def service_of(connection: HTTPConnection) -> Service:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
 
 from dependency_injector import containers, providers
 
-from containers.lifecycle import LoadedContainer, Resource, running
+from containers.lifecycle import LoadedContainer, Resource
 from containers.model import ModelContainer
 from containers.registry import ModelRegistry
-from containers.settings import ModelSettings, ServerSettings, Settings
+from containers.settings import ModelSettings, Settings
 
 
 def model_containers(
@@ -20,33 +19,20 @@ def model_containers(
     return {model.name: ModelContainer(settings=model) for model in settings}
 
 
-async def registry(
-    *,
-    models: Mapping[str, containers.Container],
-    server: ServerSettings,
-) -> AsyncIterator[ModelRegistry]:
+async def started_models(*, registry: ModelRegistry) -> AsyncIterator[ModelRegistry]:
     """Start every model's graph, one after the other.
 
     Args:
-        models: Containers by primary name, the default model first.
-        server: Settings that bound how long starting and stopping may take.
+        registry: The models; at least one of them starts, or this fails.
 
     Yields:
-        The registry of running models; they stop in reverse order when it closes.
+        The same registry; the models stop in reverse order when it closes.
     """
-    async with AsyncExitStack() as stack:
-        started = [
-            await stack.enter_async_context(
-                running(
-                    container,
-                    timeout_s=server.start_timeout_s,
-                    resource_timeout_s=server.resource_start_timeout_s,
-                    stop_timeout_s=server.stop_timeout_s,
-                )
-            )
-            for container in models.values()
-        ]
-        yield ModelRegistry(started)
+    await registry.start()
+    try:
+        yield registry
+    finally:
+        await registry.stop()
 
 
 class ApplicationContainer(containers.DeclarativeContainer):
@@ -64,8 +50,12 @@ class ApplicationContainer(containers.DeclarativeContainer):
         model_containers,
         settings=settings.provided.models,
     )
-    registry = Resource(
-        registry,
-        models=models,
+    registry = providers.Singleton(
+        ModelRegistry,
+        models,
         server=settings.provided.server,
+    )
+    started_models = Resource(
+        started_models,
+        registry=registry,
     )

@@ -12,6 +12,8 @@
     ├── StartError                 a resource did not start
     ├── StopError                  resources did not stop cleanly (an ExceptionGroup)
     ├── NotReadyError              an object was asked for before it was loaded
+    ├── UnknownModelError          a request names a model that nobody serves
+    ├── UnsupportedTaskError       a request asks a model for what it cannot do
     └── CassetteError              a cassette has no answer, or cannot be used
 
 Attributes carry the data, ``str()`` the sentence: what is wrong, where, and what to do.
@@ -260,6 +262,51 @@ class NotReadyError(ServingError):
 
     def __str__(self) -> str:
         return f"{self.provider} is not loaded ({self.state}). {self.hint}"
+
+
+class UnknownModelError(ServingError):
+    """A request names a model that nobody serves.
+
+    Attributes:
+        model: The name.
+        names: Served names, without those of adapters.
+
+    Source:
+        vllm/entrypoints/serve/engine/serving.py ``_check_model`` (0.32.0), for the
+        words.
+    """
+
+    def __init__(self, *, model: str, names: Sequence[str]) -> None:
+        self.model = model
+        self.names = tuple(names)
+        super().__init__(model)
+
+    def __str__(self) -> str:
+        return (
+            f"The model `{self.model}` does not exist. "
+            f"Valid aliases: {', '.join(self.names)}."
+        )
+
+
+class UnsupportedTaskError(ServingError):
+    """A request asks a model for what it cannot do.
+
+    Attributes:
+        model: The model's name, as the request has it.
+        provider: Name of the provider that is absent, such as ``serving_embedding``.
+        able: Names of the models that can.
+    """
+
+    def __init__(self, *, model: str, provider: str, able: Sequence[str]) -> None:
+        self.model = model
+        self.provider = provider
+        self.able = tuple(able)
+        super().__init__(model, provider)
+
+    def __str__(self) -> str:
+        noun = self.provider.removeprefix("serving_").replace("_", " ")
+        others = f"Ask {' or '.join(self.able)}" if self.able else "No model here does"
+        return f"The model `{self.model}` does not support {noun} requests. {others}."
 
 
 class CassetteError(ServingError):

@@ -50,6 +50,11 @@ class ModelContainer(containers.DeclarativeContainer):
         vllm_config=vllm_config,
         renderer=renderer,
     )
+    supported_tasks = Resource(
+        resources.supported_tasks,
+        engine=engine,
+        vllm_config=vllm_config,
+    )
     models = Resource(
         resources.models,
         names=settings.provided.names,
@@ -67,6 +72,18 @@ class ModelContainer(containers.DeclarativeContainer):
     )
     serving_chat = Resource(
         resources.serving_chat,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_chat_batch = Resource(
+        resources.serving_chat_batch,
+        supported_tasks=supported_tasks,
         engine=engine,
         models=models,
         tokenizer=tokenizer,
@@ -77,6 +94,35 @@ class ModelContainer(containers.DeclarativeContainer):
     )
     serving_completion = Resource(
         resources.serving_completion,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    tool_server = Resource(
+        resources.tool_server,
+        settings=settings.provided.chat,
+        supported_tasks=supported_tasks,
+    )
+    serving_responses = Resource(
+        resources.serving_responses,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+        tool_server=tool_server,
+    )
+    serving_messages = Resource(
+        resources.serving_messages,
+        supported_tasks=supported_tasks,
         engine=engine,
         models=models,
         tokenizer=tokenizer,

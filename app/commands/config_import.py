@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         line = line_of_words(options.command)
     be_quiet()
     print(WAITING, file=sys.stderr)
-    found = imported(line)
+    found = imported(line, options.output.absolute().parent if options.output else None)
     for name, key in sorted(found.variables.items()):
         print(f"vllm-di: set {name}, which {key} takes", file=sys.stderr)
     for note in found.notes:

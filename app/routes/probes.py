@@ -6,9 +6,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from app.dependencies import EngineDep
+from app.dependencies import RegistryDep
 from app.errors import RETRY_AFTER_S, ServingRoute
 from app.service import service_of
+from containers.lifecycle import lifecycle_of
 from containers.vllm_api.error_response import is_engine_death
 
 router = APIRouter(route_class=ServingRoute, tags=["probes"])
@@ -22,9 +23,14 @@ async def livez() -> dict[str, str]:
 
 @router.get("/readyz")
 async def readyz(raw_request: Request) -> Response:
-    """Tell whether to send traffic here: 200 only when the model answers."""
+    """Tell whether to send traffic here: 200 only when a model answers."""
     service = service_of(raw_request)
-    return _probe({"status": service.trouble or "ready"}, ok=not service.trouble)
+    trouble = service.trouble
+    content = {
+        "status": trouble or "ready",
+        "models": {m.name: service.trouble_of(m) or "ready" for m in service.models},
+    }
+    return _probe(content, ok=not trouble)
 
 
 @router.get("/startupz")
@@ -37,9 +43,16 @@ async def startupz(raw_request: Request) -> Response:
     content = {
         "phase": service.state,
         "elapsed_s": round(service.elapsed_s, 3),
+        "models": {model.name: model.state for model in service.models},
         "resources": [
-            {"name": record.name, "state": record.state, "seconds": record.seconds}
-            for record in service.records
+            {
+                "model": model.name,
+                "name": record.name,
+                "state": record.state,
+                "seconds": record.seconds,
+            }
+            for model in service.models
+            for record in lifecycle_of(model.container).records.values()
         ],
         "error": None if service.error is None else str(service.error),
     }
@@ -48,21 +61,23 @@ async def startupz(raw_request: Request) -> Response:
 
 
 @router.get("/health")
-async def health(raw_request: Request, engine: EngineDep) -> Response:
-    """Ask the engine: 200 when it lives, 503 when it is dead, stuck or loading.
+async def health(raw_request: Request, registry: RegistryDep) -> Response:
+    """Ask the engines: 200 when they live, 503 when one is dead, stuck or loading.
 
     Source:
         vllm/entrypoints/serve/instrumentator/health.py (0.32.0).
     """
     try:
-        await engine.check_health()
+        for model in registry:
+            await model.loaded.engine.check_health()
     except Exception as error:
         if not is_engine_death(error):
             raise
         return Response(status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-    stuck = service_of(raw_request).trouble
+    service = service_of(raw_request)
+    is_stuck = any(service.trouble_of(model) for model in registry)
     return Response(
-        status_code=HTTPStatus.SERVICE_UNAVAILABLE if stuck else HTTPStatus.OK
+        status_code=HTTPStatus.SERVICE_UNAVAILABLE if is_stuck else HTTPStatus.OK
     )
 
 

@@ -13,9 +13,14 @@ from containers.resources.online_renderer import online_renderer
 from containers.resources.renderer import renderer
 from containers.resources.serving import (
     serving_chat,
+    serving_chat_batch,
     serving_completion,
+    serving_messages,
+    serving_responses,
     serving_tokenization,
+    tool_server,
 )
+from containers.resources.supported_tasks import supported_tasks
 from containers.resources.tokenizer import tokenizer
 from containers.resources.vllm_config import vllm_config
 
@@ -27,8 +32,13 @@ __all__ = [
     "online_renderer",
     "renderer",
     "serving_chat",
+    "serving_chat_batch",
     "serving_completion",
+    "serving_messages",
+    "serving_responses",
     "serving_tokenization",
+    "supported_tasks",
     "tokenizer",
+    "tool_server",
     "vllm_config",
 ]

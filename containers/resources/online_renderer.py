@@ -40,27 +40,16 @@ def online_renderer(
         vllm/entrypoints/launchers/api_server/app_state.py (0.32.0).
     """
     from containers import vllm_api
-    from containers.serving.injected import request_logger, require_chat_template
+    from containers.serving.injected import require_chat_template
+    from containers.serving.options import rendering_options
 
     require_chat_template(chat_template, owner="online_renderer")
     try:
         built = vllm_api.OnlineRenderer(
             vllm_config.model_config,
             renderer,
-            request_logger=request_logger(settings),
-            chat_template=chat_template.explicit,
-            chat_template_content_format=chat_template.content_format,
-            trust_request_chat_template=settings.trust_request_chat_template,
             trust_request_mm_kwargs=settings.trust_request_mm_kwargs,
-            enable_auto_tools=settings.enable_auto_tool_choice,
-            exclude_tools_when_tool_choice_none=(
-                settings.exclude_tools_when_tool_choice_none
-            ),
-            tool_parser=settings.tool_call_parser,
-            tool_strict_level=settings.tool_strict_level,
-            reasoning_parser=settings.reasoning_parser,
-            default_chat_template_kwargs=settings.default_chat_template_kwargs,
-            log_error_stack=settings.log_error_stack,
+            **rendering_options(settings, chat_template),
         )
     except (TypeError, KeyError) as error:
         _refuse_parser(settings, error)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from containers.chat_template import ChatTemplate
-from containers.serving.injected import bound_renderer, fingerprint, request_logger
+from containers.serving.injected import bound_renderer, fingerprint
+from containers.serving.options import conversation_options
 from containers.settings import ChatSettings
 from containers.vllm_api import OpenAIServingChat
 from containers.vllm_api.client import EngineView
@@ -57,24 +58,14 @@ class ServingChat(OpenAIServingChat):
             models,
             settings.response_role,
             online_renderer=renderer,
-            request_logger=request_logger(settings),
-            chat_template=chat_template.explicit,
-            chat_template_content_format=chat_template.content_format,
             trust_request_chat_template=settings.trust_request_chat_template,
-            return_tokens_as_token_ids=settings.return_tokens_as_token_ids,
-            reasoning_parser=settings.reasoning_parser or "",
-            enable_auto_tools=settings.enable_auto_tool_choice,
             exclude_tools_when_tool_choice_none=(
                 settings.exclude_tools_when_tool_choice_none
             ),
-            tool_parser=settings.tool_call_parser,
-            tool_strict_level=settings.tool_strict_level,
-            enable_prompt_tokens_details=settings.enable_prompt_tokens_details,
-            enable_force_include_usage=settings.enable_force_include_usage,
             enable_log_outputs=settings.enable_log_outputs,
             enable_log_deltas=settings.enable_log_deltas,
             enable_per_request_metrics=settings.enable_per_request_metrics,
-            default_chat_template_kwargs=settings.default_chat_template_kwargs,
+            **conversation_options(settings, chat_template),
         )
         self.tokenizer = tokenizer
         self.system_fingerprint = fingerprint(settings, vllm_config)

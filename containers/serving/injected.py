@@ -56,6 +56,27 @@ def require_chat_template(chat_template: Any, *, owner: str) -> None:
     )
 
 
+def require_built_around(
+    renderer: Any, *, tokenizer: Any, chat_template: Any, owner: str
+) -> None:
+    """Refuse a renderer that tokenizes with another tokenizer than the injected one.
+
+    Raises:
+        InjectionError: Tokenizer or template is not loaded, or the renderer was built
+            around another tokenizer, so that prompts would not be this one's.
+    """
+    require_tokenizer(tokenizer, owner=owner)
+    require_chat_template(chat_template, owner=owner)
+    if tokenizer_of(renderer) is not tokenizer:
+        raise InjectionError(
+            owner=owner,
+            argument="tokenizer",
+            expected="the tokenizer its renderer was built around",
+            found="another one",
+            hint="Build the renderer with build_renderer(vllm_config, tokenizer).",
+        )
+
+
 def bound_renderer(
     online_renderer: Any, *, tokenizer: Any, chat_template: Any, owner: str
 ) -> Any:
@@ -71,16 +92,12 @@ def bound_renderer(
         InjectionError: One of the two is not loaded, or the renderer was built around
             another tokenizer, so that prompts would not be this one's.
     """
-    require_tokenizer(tokenizer, owner=owner)
-    require_chat_template(chat_template, owner=owner)
-    if tokenizer_of(online_renderer.renderer) is not tokenizer:
-        raise InjectionError(
-            owner=owner,
-            argument="tokenizer",
-            expected="the tokenizer its online_renderer was built around",
-            found="another one",
-            hint="Build the renderer with build_renderer(vllm_config, tokenizer).",
-        )
+    require_built_around(
+        online_renderer.renderer,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        owner=owner,
+    )
     bound = copy(online_renderer)
     bound.chat_template = chat_template.explicit
     bound.chat_template_content_format = chat_template.content_format

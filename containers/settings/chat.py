@@ -59,6 +59,10 @@ class ChatSettings(Section):
             how the model is spread and a hash of its configuration, ``hash`` without
             the second, ``custom`` the ``fingerprint_value``, ``none`` nothing.
         fingerprint_value: The text that ``fingerprint_mode: custom`` shows.
+        tool_server: Where tools of the Responses API run: ``demo``, or ``host:port`` of
+            MCP servers, separated by commas.
+        anthropic_disabled_thinking_effort: Reasoning effort of Messages requests that
+            turn thinking off, or ``auto`` to find out what the template takes.
         log_error_stack: Whether error answers are logged with their traceback.
 
     Source: ``vllm serve --help=Frontend`` of vLLM 0.32. ``log_error_stack`` is off also
@@ -88,6 +92,10 @@ class ChatSettings(Section):
     enable_log_deltas: bool = True
     fingerprint_mode: Literal["full", "hash", "custom", "none"] = "full"
     fingerprint_value: str | None = None
+    tool_server: NonEmpty | None = None
+    anthropic_disabled_thinking_effort: Literal[
+        "auto", "none", "low", "medium", "high", "xhigh", "max"
+    ] = "auto"
     log_error_stack: bool = False
 
     @model_validator(mode="after")

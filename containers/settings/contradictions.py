@@ -23,6 +23,8 @@ _OF_GENERATION = (
     "enable_per_request_metrics",
     "return_tokens_as_token_ids",
     "enable_log_outputs",
+    "tool_server",
+    "anthropic_disabled_thinking_effort",
 )
 """Chat options that say how generated text is answered."""
 

@@ -19,17 +19,16 @@ class Filler:
 
     Args:
         environment: Values by variable name.
-
-    Attributes:
-        problems: What could not be filled in, so far.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self.problems: list[SettingsError] = []
 
     def fill(self, tree: Tree, kind: Kind | None, location: Location = ()) -> Tree:
         """The tree with every placeholder filled in, free text left as it is.
+
+        A value whose placeholder cannot be filled in stays as it was written, with the
+        problem beside it.
 
         Args:
             tree: Values as they were written.
@@ -63,28 +62,26 @@ class Filler:
         try:
             result = filled(tree.value, self._environment)
         except PlaceholderError as error:
-            self._refuse(tree, location, error.reason, error.hint)
-            return tree
+            return _refused(tree, location, error.reason, error.hint)
         origin = replace(tree.origin, variables=result.variables)
         if not result.names:
             return Tree(result.text, origin)
         try:
             return Tree(converted(result.text, kind), origin)
         except UnfitError as error:
-            self._refuse(tree, location, *_unfit(str(error), result))
-            return tree
+            return _refused(tree, location, *_unfit(str(error), result))
 
-    def _refuse(self, tree: Tree, location: Location, reason: str, hint: str) -> None:
-        origin = tree.origin
-        self.problems.append(
-            SettingsError(
-                key=dotted(location),
-                reason=reason,
-                hint=hint,
-                file=origin.source,
-                line=origin.line,
-            )
-        )
+
+def _refused(tree: Tree, location: Location, reason: str, hint: str) -> Tree:
+    origin = tree.origin
+    problem = SettingsError(
+        key=dotted(location),
+        reason=reason,
+        hint=hint,
+        file=origin.source,
+        line=origin.line,
+    )
+    return replace(tree, problem=problem)
 
 
 def _unfit(expected: str, result: Filled) -> tuple[str, str]:

@@ -68,8 +68,9 @@ def _layers(
     tree = with_variables(tree, environment, kind, order=len(paths))
     for order, text in enumerate(overrides, start=len(paths) + 1):
         tree = with_override(tree, text, filler, kind, order=order)
-    if filler.problems:
-        raise first_of(filler.problems)
+    problems = [each.problem for _, each in walked(tree) if each.problem is not None]
+    if problems:
+        raise first_of(problems)
     return tree
 
 

@@ -86,6 +86,7 @@ FRONT_END: tuple[Option, ...] = (
     *_chat("tool_parser_plugin", "tool_strict_level", "max_log_len"),
     *_chat("enable_prompt_tokens_details", "enable_per_request_metrics"),
     *_chat("enable_force_include_usage", "enable_log_outputs", "enable_log_deltas"),
+    *_chat("tool_server", "anthropic_disabled_thinking_effort"),
     *_chat("log_error_stack", "fingerprint_mode", "fingerprint_value"),
     Option("lora_modules", "models[].lora.modules"),
     Option(
@@ -105,7 +106,6 @@ FRONT_END: tuple[Option, ...] = (
         "",
         "uvicorn does not read it, so in vLLM it has no effect either",
     ),
-    *_left_out(_NO_ROUTE, "tool_server", "anthropic_disabled_thinking_effort"),
     *_left_out(_NO_ROUTE, "cohere_is_reasoning_model", "enable_scale_out"),
     Option(
         "enable_flash_late_interaction",

@@ -24,7 +24,7 @@ def with_override(
     Args:
         tree: Settings so far.
         text: A key path with dots, and a value as YAML; placeholders are filled in.
-        filler: Fills them in, and keeps what cannot be.
+        filler: Fills them in.
         kind: What the settings as a whole take.
         order: Place of this layer among the sources.
 

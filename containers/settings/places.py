@@ -17,7 +17,8 @@ FolderOf = Callable[[Location], Path]
 _JINJA = frozenset("{}\n")
 _PATH_STARTS = ("/", "./", "../", "~/")
 _TEMPLATE_SUFFIXES = (".jinja", ".jinja2", ".j2", ".txt")
-_SERVER_FILES = ("uds", "ssl_keyfile", "ssl_certfile", "ssl_ca_certs")
+SERVER_FILES = ("uds", "ssl_keyfile", "ssl_certfile", "ssl_ca_certs")
+"""Keys of ``server`` that take the path of a file."""
 
 
 def placed_model(model: ModelSettings, at: Location, folder_of: FolderOf) -> Any:
@@ -55,7 +56,7 @@ def placed_server(server: ServerSettings, folder_of: FolderOf) -> ServerSettings
     """The server's settings with absolute paths."""
     update = {
         key: _file(getattr(server, key), folder_of(("server", key)))
-        for key in _SERVER_FILES
+        for key in SERVER_FILES
         if getattr(server, key) is not None
     }
     return server.model_copy(update=update)
@@ -64,6 +65,29 @@ def placed_server(server: ServerSettings, folder_of: FolderOf) -> ServerSettings
 def is_path(source: str) -> bool:
     """Whether a model's or adapter's source can only be meant as a path."""
     return source in {".", ".."} or source.startswith(_PATH_STARTS)
+
+
+def names_folder(source: str, folder: Path) -> bool:
+    """Whether a model's or adapter's source is a folder, seen from another."""
+    if source.startswith("package:"):
+        return False
+    return is_path(source) or _is(folder / Path(source).expanduser(), Path.is_dir)
+
+
+def names_text_file(template: str, folder: Path | None) -> bool:
+    """Whether a chat template is the path of a file, not Jinja text or a name.
+
+    Args:
+        template: The template as it was written.
+        folder: Where a file may be looked for; ``None`` to go by the looks alone.
+    """
+    if _JINJA & set(template):
+        return False
+    path = Path(template).expanduser()
+    is_file_name = (
+        template.startswith(_PATH_STARTS) or path.suffix in _TEMPLATE_SUFFIXES
+    )
+    return is_file_name or (folder is not None and _is(folder / path, Path.is_file))
 
 
 def _module(module: LoraModule, folder: Path) -> LoraModule:
@@ -76,20 +100,14 @@ def _file(path: str | None, folder: Path) -> str | None:
 
 def _source(source: str, folder: Path) -> str:
     """A folder's name looks like a Hugging Face id: the folder wins if it exists."""
-    if source.startswith("package:"):
-        return source
     path = folder / Path(source).expanduser()
-    return str(path) if is_path(source) or _is(path, Path.is_dir) else source
+    return str(path) if names_folder(source, folder) else source
 
 
 def _template(template: str | None, folder: Path) -> str | None:
-    if template is None or _JINJA & set(template):
+    if template is None or not names_text_file(template, folder):
         return template
-    path = folder / Path(template).expanduser()
-    is_file_name = (
-        template.startswith(_PATH_STARTS) or path.suffix in _TEMPLATE_SUFFIXES
-    )
-    return str(path) if is_file_name or _is(path, Path.is_file) else template
+    return str(folder / Path(template).expanduser())
 
 
 def _is(path: Path, test: Callable[[Path], bool]) -> bool:

@@ -19,25 +19,33 @@ FILLED = {"placeholders": "filled in"}
 """Validation context of values whose placeholders are filled in."""
 
 
-def _exactly_one(models: list[ModelSettings]) -> list[ModelSettings]:
-    if len(models) != 1:
-        raise refuse(
-            f"holds {len(models)} models, and this release serves exactly one",
-            "Keep one of them." if models else "Add one.",
-        )
+def _distinct(models: list[ModelSettings]) -> list[ModelSettings]:
+    if not models:
+        raise refuse("holds no model", "Add one.")
+    served: dict[str, int] = {}
+    for index, model in enumerate(models):
+        names = [*model.names, *(module.name for module in model.lora.modules)]
+        for name in names:
+            if served.setdefault(name, index) != index:
+                raise refuse(
+                    "serves {value} twice: two models, or their adapters, have it",
+                    "Rename one of them.",
+                    value=name,
+                )
     return models
 
 
 class Settings(Section):
-    """Everything a server is told: where to listen and which model to serve.
+    """Everything a server is told: where to listen and which models to serve.
 
     Attributes:
         server: The HTTP server.
-        models: The models; exactly one in this release.
+        models: The models, the default one first; no name, an adapter's neither, may be
+            there twice.
     """
 
     server: Annotated[ServerSettings, BARE_AS_EMPTY] = ServerSettings()
-    models: Annotated[list[ModelSettings], AfterValidator(_exactly_one)]
+    models: Annotated[list[ModelSettings], AfterValidator(_distinct)]
     _origins: Origins = PrivateAttr(default_factory=Origins)
 
     @property

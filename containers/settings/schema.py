@@ -52,11 +52,15 @@ _UNLIKE_TEXT = frozenset({"boolean", "integer", "number"})
 _REFERENCE = "#/$defs/{}"
 
 
-def json_schema() -> Schema:
+def json_schema(*, is_overlay: bool = False) -> Schema:
     """JSON Schema, draft 2020-12, of a config file for the installed vLLM.
 
     Descriptions carry units, values their defaults and ranges. Where no text is taken
     a placeholder is allowed all the same, since it is filled in later.
+
+    Args:
+        is_overlay: Whether the file is laid over others, so that it needs only the keys
+            it changes, and a model's name to say which one it changes.
     """
     schema = Settings.model_json_schema(schema_generator=_Generator)
     definitions: Schema = schema["$defs"]
@@ -67,9 +71,16 @@ def json_schema() -> Schema:
             name: _loosened(field) for name, field in place["properties"].items()
         }
     definitions["placeholder"] = PLACEHOLDER
-    model = definitions[ModelSettings.__name__]["properties"]
-    model["engine"] |= _Engine(definitions).schema()
-    return {"$schema": DIALECT, **schema, "title": "config.yaml of vllm-di"}
+    model = definitions[ModelSettings.__name__]
+    model["properties"]["engine"] |= _Engine(definitions).schema()
+    title = "config.yaml of vllm-di"
+    if is_overlay:
+        title = "A file over a config.yaml of vllm-di"
+        del schema["required"], model["required"]
+        model["anyOf"] = [{"required": ["name"]}, {"required": ["names"]}]
+        models = schema["properties"]["models"]
+        schema["properties"]["models"] = _with_option(models, {"type": "null"})
+    return {"$schema": DIALECT, **schema, "title": title}
 
 
 class _Generator(GenerateJsonSchema):

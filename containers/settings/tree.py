@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from containers.errors import SettingsError
 from containers.settings.document import Document
 from containers.settings.location import Location
 from containers.settings.origin import Origin
@@ -18,10 +19,13 @@ class Tree:
     Attributes:
         value: A plain value, a mapping to trees, or a list of trees.
         origin: Where it was written.
+        problem: Why its placeholder could not be filled in; it counts unless a later
+            layer replaces the value.
     """
 
     value: Any
     origin: Origin
+    problem: SettingsError | None = None
 
     @property
     def is_section(self) -> bool:
@@ -107,10 +111,10 @@ def planted(tree: Tree, location: Location, value: Tree) -> Tree:
     if isinstance(section, list) and isinstance(part, int) and part <= len(section):
         items = [*section, *([_bare(value)] if part == len(section) else [])]
         items[part] = planted(items[part], tuple(rest), value)
-        return Tree(items, tree.origin)
+        return replace(tree, value=items)
     if isinstance(section, dict):
         inside = planted(section.get(part, _bare(value)), tuple(rest), value)
-        return Tree({**section, part: inside}, tree.origin)
+        return replace(tree, value={**section, part: inside})
     raise LookupError(part)
 
 

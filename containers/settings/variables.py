@@ -22,6 +22,8 @@ def with_variables(
 
     A variable's name is the key path in capitals, two underscores between its parts;
     its value is text, made what the key takes; a list or mapping is written as JSON.
+    One that is not what its key takes is a problem of the tree, until it is replaced;
+    its text names the variable and never shows its value.
 
     Args:
         tree: Settings so far.
@@ -30,8 +32,7 @@ def with_variables(
         order: Place of this layer among the sources.
 
     Raises:
-        SettingsError: A variable's value is not what its key takes, or its name leads
-            nowhere; the text names the variable and never shows its value.
+        SettingsError: A variable's name leads nowhere.
     """
     for name in sorted(environment):
         if name.startswith(PREFIX):
@@ -44,16 +45,17 @@ def _with_variable(tree: Tree, origin: Origin, text: str, root: Kind) -> Tree:
     location = location_of(origin.source)
     kind = kind_at(root, location) or ANYTHING
     try:
-        value = structure(text, kind)
+        put = rooted(structure(text, kind), origin)
     except UnfitError as error:
         got = "which its value is not" if text else "and its value is empty"
-        raise SettingsError(
+        problem = SettingsError(
             file=origin.source,
             key=dotted(location),
             reason=f"takes {error}, {got}",
-        ) from None
+        )
+        put = Tree(None, origin, problem)
     try:
-        return planted(tree, location, rooted(value, origin))
+        return planted(tree, location, put)
     except LookupError:
         raise SettingsError(
             file=origin.source,

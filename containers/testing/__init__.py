@@ -20,6 +20,7 @@ from containers.testing.script import Script, Token
 from containers.testing.serving import (
     FakeServingChat,
     FakeServingCompletion,
+    FakeServingEmbedding,
     FakeServingTokenization,
     fake_container,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "FakeEngine",
     "FakeServingChat",
     "FakeServingCompletion",
+    "FakeServingEmbedding",
     "FakeServingTokenization",
     "Mode",
     "RecordedRequest",

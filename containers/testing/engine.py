@@ -14,7 +14,7 @@ from containers.testing.control_members import ControlMembers
 from containers.testing.generation import Behaviour, Generation, Playing
 from containers.testing.idle_members import IdleMembers
 from containers.testing.lora_members import LoraMembers
-from containers.testing.pooling import Pooled, pool, unit_vector
+from containers.testing.pooling import Pooled, Pooler
 from containers.testing.requests import request_of
 from containers.testing.script import Script, require_script
 
@@ -46,16 +46,21 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
         num_cached_tokens: Prompt tokens said to come from the prefix cache.
         tokenizer: Cuts strings and gives token ids, for parsers that look at ids;
             without one, ids are made up.
-        pooled: What ``encode`` answers: a vector, a matrix, or a callable of the
-            request; by default a unit vector that depends on the prompt.
-        supported_tasks: What it says it can do, in vLLM's words.
+        pooled: What ``encode`` answers: a list of numbers, a list of such lists, or a
+            callable of the request, sync or async, that returns one of these. By
+            default numbers that depend on the prompt, in the shape of the asked task:
+            an embedding of length 1, probabilities of classes, a row for each token.
+        num_labels: Classes it tells apart unless ``pooled`` says otherwise; 1 for a
+            model that scores.
+        supported_tasks: What it says it can do, in vLLM's words, such as ``embed``;
+            nothing leaves it to the model's configuration.
 
     Attributes:
         shutdown_count: How often it was shut down.
         loras: vLLM's ``LoRARequest`` of each adapter added, by its integer id.
 
     Raises:
-        InjectionError: The script is none.
+        InjectionError: The script is none, or ``pooled`` is no numbers.
         VllmMismatchError: vLLM is not installed, or is not a supported release.
 
     Source:
@@ -78,8 +83,9 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
         max_num_queued_reqs: int | None = None,
         num_cached_tokens: int = 0,
         tokenizer: Any = None,
-        pooled: Pooled = unit_vector,
-        supported_tasks: Sequence[str] = ("generate",),
+        pooled: Pooled | None = None,
+        num_labels: int = 2,
+        supported_tasks: Sequence[str] = (),
     ) -> None:
         require_script(script)
         ControlMembers.__init__(self)
@@ -94,7 +100,7 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
             tokenizer=tokenizer,
         )
         self._max_num_queued_reqs = max_num_queued_reqs
-        self._pooled = pooled
+        self._pooler = Pooler(pooled, num_labels=num_labels)
         self._supported_tasks = tuple(supported_tasks)
         # Inheriting would need vLLM imported before this class can be named.
         vllm_api.EngineClient.register(type(self))
@@ -213,7 +219,7 @@ class FakeEngine(ControlMembers, LoraMembers, IdleMembers):
 
     async def _pooling_output(self, call: Call) -> Any:
         self._behaviour.raise_fault(0)
-        return await pool(call, self._pooled, self._behaviour.delay_s)
+        return await self._pooler.answer(call, self._behaviour.delay_s)
 
     def _admit(self, call: Call) -> None:
         if self.errored:

@@ -6,6 +6,11 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from dependency_injector.containers import Container
+
+from containers.lifecycle import State, lifecycle_of
+from containers.testing.overrides import overrides_of
+
 _GRACE_S = 0.1
 _RESOURCE = "resource "
 _STOP = "stop its container, or start it with `async with running(...)`"
@@ -22,6 +27,14 @@ def overrides_left(before: Overrides, now: Overrides, owner: str) -> Iterator[st
                 f"{owner}.{name} is still overridden: override it in a block, "
                 f"`with {owner}.{name}.override(...):`"
             )
+
+
+def container_left(before: Overrides, container: Container) -> Iterator[str]:
+    """Overrides of a container that were not there before, and what it has loaded."""
+    owner = "serving_container"
+    yield from overrides_left(before, overrides_of(container), owner)
+    if lifecycle_of(container).state in (State.STARTING, State.READY):
+        yield f"{owner} is still started: {_STOP}"
 
 
 async def tasks_left(before: Collection[Task]) -> list[str]:

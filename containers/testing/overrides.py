@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -12,7 +13,7 @@ from dependency_injector.containers import Container
 
 from containers.errors import GraphError
 from containers.graph import Graph
-from containers.lifecycle import State, lifecycle_of
+from containers.lifecycle import Resource, State, lifecycle_of
 
 _owners: WeakKeyDictionary[Any, ref[Container]] = WeakKeyDictionary()
 
@@ -38,11 +39,21 @@ def override(container: Container, **doubles: Any) -> Iterator[None]:
     _require_not_started(container, tuple(doubles))
     with ExitStack() as stack:
         for name, double in doubles.items():
-            provider = container.providers[name]
-            stack.enter_context(provider.override(_provider_of(double)))
+            stack.enter_context(_overridden(container.providers[name], double))
         Graph.of(container).check(doubles)
         claim_doubles(container)
         yield
+
+
+def refuse_late_overrides(container: Container) -> None:
+    """Let ``container.engine.override(...)`` raise as well once it is started.
+
+    Only a resource of a container that knows its own lifecycle can tell.
+    """
+    for name, provider in container.providers.items():
+        if isinstance(provider, Resource) and "override" not in vars(provider):
+            checked = _refused_when_started(container, name, provider.override)
+            vars(provider)["override"] = checked
 
 
 def claim_doubles(container: Container) -> None:
@@ -67,8 +78,16 @@ def overrides_of(container: Any) -> Mapping[str, tuple[Any, ...]]:
     }
 
 
-def _provider_of(double: Any) -> Any:
-    return double if providers.is_provider(double) else providers.Object(double)
+@contextmanager
+def _overridden(provider: Any, double: Any) -> Iterator[None]:
+    """Undo this override alone, and what was put over it; it may be undone already."""
+    own = double if providers.is_provider(double) else providers.Object(double)
+    provider.override(own)
+    try:
+        yield
+    finally:
+        while own in provider.overridden:
+            provider.reset_last_overriding()
 
 
 def _require_not_started(container: Container, names: tuple[str, ...]) -> None:
@@ -78,6 +97,17 @@ def _require_not_started(container: Container, names: tuple[str, ...]) -> None:
             reason="overridden after the start, when all was built without it",
             hint="Override first and start then, or make another container.",
         )
+
+
+def _refused_when_started(
+    container: Container, name: str, override_: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    @wraps(override_)
+    def checked(provider: Any) -> Any:
+        _require_not_started(container, (name,))
+        return override_(provider)
+
+    return checked
 
 
 def _claim(double: Any, container: Container, name: str) -> None:

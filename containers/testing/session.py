@@ -15,8 +15,10 @@ from dependency_injector.containers import Container
 from pydantic import BaseModel
 from starlette.types import ASGIApp
 
+from containers import resources
 from containers.errors import GraphError, SourceError
-from containers.lifecycle import lifecycle_of
+from containers.lifecycle import Resource, lifecycle_of
+from containers.lifecycle.resource import BuilderKind
 from containers.model import ModelContainer
 from containers.settings import ModelSettings
 from containers.testing.http import AppTransport, OwnLoop
@@ -35,6 +37,7 @@ class SharedSession:
         self.loop = OwnLoop()
         self._engines: dict[str, Container] = {}
         self._built: dict[tuple[Any, ...], Any] = {}
+        self._is_frozen = False
 
     def container(self, settings: ModelSettings) -> Container:
         """A container that shares config and template with others of these settings.
@@ -45,6 +48,9 @@ class SharedSession:
         container = ModelContainer(settings=settings)
         self._share(container.vllm_config, finish=_remember)
         self._share(container.chat_template)
+        for provider in container.providers.values():
+            if isinstance(provider, Resource):
+                _build_without_thread(provider)
         return container
 
     def _share(
@@ -102,9 +108,18 @@ class SharedSession:
         finally:
             transport.stop()
             left += self.loop.run(tasks_left(before))
+            self._freeze()
+
+    def _freeze(self) -> None:
+        """Let no later collection look through vLLM again: that takes half a second."""
+        if not self._is_frozen:
+            self._is_frozen = True
+            gc.freeze()
 
     def close(self) -> None:
         """Stop the real engines and the loop."""
+        if self._is_frozen:
+            gc.unfreeze()
         while self._engines:
             _, container = self._engines.popitem()
             self.loop.run(lifecycle_of(container).stop())
@@ -139,6 +154,19 @@ def _identity(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     return value if isinstance(value, str) else id(value)
+
+
+def _build_without_thread(resource: Resource[Any]) -> None:
+    """Call a plain function of ours on the loop: a thread costs more than it does."""
+    build: Any = resource.provides
+    is_plain = BuilderKind.of(build) is BuilderKind.FUNCTION
+    if is_plain and build.__module__.startswith(resources.__name__):
+
+        @wraps(build)
+        async def built(**injected: Any) -> Any:
+            return build(**injected)
+
+        resource.set_provides(built)
 
 
 def _remember(config: Any) -> None:

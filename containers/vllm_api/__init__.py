@@ -2,7 +2,8 @@
 
 Importing this package loads nothing of vLLM. A name is looked up when it is first
 asked for: ``from containers.vllm_api import OpenAIServingChat`` finds it where the
-installed release keeps it (:mod:`containers.vllm_api.names`).
+installed release keeps it (:mod:`containers.vllm_api.names`), and takes the keywords
+of the newest supported release on every one (:mod:`containers.vllm_api.arguments`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from containers.errors import VllmMismatchError
-from containers.vllm_api.names import MOVED, NAMES
-from containers.vllm_api.release import INSTALL_HINT, installed_version, release_line
+from containers.vllm_api.arguments import adapted
+from containers.vllm_api.builds import broken_companion
+from containers.vllm_api.names import NAMES, place_of
+from containers.vllm_api.release import (
+    INSTALL_HINT,
+    installed_version,
+    is_supported,
+    mismatch,
+    release_line,
+)
 
-__all__ = ["NAMES", "installed_version", "release_line"]
+__all__ = ["NAMES", "installed_version", "is_supported", "release_line"]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,16 +35,11 @@ def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     line = release_line()
-    place = MOVED.get(line, {}).get(name, NAMES[name])
-    module_name, _, attribute = place.partition(":")
+    module_name, attribute = place_of(name, line)
     try:
-        found = getattr(import_module(module_name), attribute or name)
-    except (ImportError, AttributeError) as error:
-        raise VllmMismatchError(
-            found=installed_version(),
-            supported=[line],
-            reason=f"{name} cannot be imported from {module_name}: {error}",
-            hint=INSTALL_HINT,
-        ) from error
-    globals()[name] = found
-    return found
+        found = getattr(import_module(module_name), attribute)
+    except (ImportError, AttributeError, RuntimeError, OSError) as error:
+        reason = f"{name} cannot be imported from {module_name}: {error}"
+        raise mismatch(*(broken_companion() or (reason, INSTALL_HINT))) from error
+    globals()[name] = made = adapted(name, found, line)
+    return made

@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from containers import vllm_api
+from containers.vllm_api.engine_processes import EngineProcesses
 from containers.vllm_api.parent_watch import attach_watch
 
 SHUTDOWN_TIMEOUT_S = 15.0
@@ -67,6 +68,7 @@ class EngineStart:
             it down too.
         log_requests: Whether vLLM logs each request's id.
         log_stats: Whether vLLM keeps and logs statistics.
+        processes: Where its processes come from; vLLM starts them if nothing is given.
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class EngineStart:
         renderer: Any,
         log_requests: bool = False,
         log_stats: bool = True,
+        processes: EngineProcesses | None = None,
     ) -> None:
         self._vllm_config = vllm_config
         self._renderer = renderer
+        self._processes = processes or EngineProcesses(fast_start=False)
         self._options = {
             "usage_context": vllm_api.UsageContext.OPENAI_API_SERVER,
             "enable_log_requests": log_requests,
@@ -98,7 +102,10 @@ class EngineStart:
             self._raise_if_given_up()
         try:
             self._raise_if_given_up()
-            return self._construct()
+            with self._processes.for_engine(
+                self._vllm_config, heed=self._raise_if_given_up
+            ):
+                return self._construct()
         finally:
             _construction.release()
 

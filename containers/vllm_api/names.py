@@ -1,19 +1,21 @@
 """Where each vLLM name we use lives, one table for every supported release.
 
-``NAMES`` is the newest release we serve; a release that keeps a name elsewhere says
-so in ``MOVED``. Supporting another release is a small difference here.
+``NAMES`` is the newest release we serve; ``MOVED`` tells what each release moved, and
+so where the releases before it keep the name. Supporting another release is a small
+difference here, in :mod:`containers.vllm_api.arguments` (how things are called) and in
+:mod:`containers.vllm_api.behaviour` (what they do).
 """
 
 from __future__ import annotations
 
-SUPPORTED_RELEASES = ("0.32",)
-"""Release lines (major.minor) whose names, signatures and behaviour we know."""
+SUPPORTED_RELEASES = ("0.31", "0.32", "0.33")
+"""Release lines (major.minor) whose names, calls and behaviour we know, in order."""
 
 NAMES: dict[str, str] = {
     # Configuration
     "AsyncEngineArgs": "vllm.engine.arg_utils",
     "UsageContext": "vllm.usage.usage_lib",
-    "make_arg_parser": "vllm.entrypoints.launchers.cli_args",
+    "make_arg_parser": "vllm.entrypoints.common.cli_args",
     "FlexibleArgumentParser": "vllm.utils.argparse_utils",
     "import_plugin": "vllm.utils.import_utils",
     "get_memory_node_info": "vllm.utils.cpu_resource_utils",
@@ -24,6 +26,7 @@ NAMES: dict[str, str] = {
     "tokenizer_args_from_config": "vllm.tokenizers.registry",
     "HfTokenizer": "vllm.tokenizers.hf",
     "get_cached_tokenizer": "vllm.tokenizers.hf",
+    "ChatTemplateConfig": "vllm.renderers.chat_utils",
     "PROCESSOR_CHAT_TEMPLATES": "vllm.renderers.hf:_PROCESSOR_CHAT_TEMPLATES",
     "resolve_chat_template": "vllm.renderers.hf",
     "resolve_chat_template_content_format": "vllm.renderers.hf",
@@ -57,6 +60,15 @@ NAMES: dict[str, str] = {
     "LoRAModulePath": "vllm.entrypoints.openai.models.protocol",
     "OpenAIServingModels": "vllm.entrypoints.openai.models.serving",
     "OpenAIServingChat": "vllm.entrypoints.openai.chat_completion.serving",
+    "OpenAIServingChatBatch": "vllm.entrypoints.openai.chat_completion.batch_serving",
+    "OpenAIServingResponses": "vllm.entrypoints.openai.responses.serving",
+    "AnthropicServingMessages": "vllm.entrypoints.anthropic.serving",
+    "init_tool_server": "vllm.entrypoints.mcp.tool_server",
+    "enable_scoring_api": "vllm.entrypoints.pooling.utils",
+    "ServingEmbedding": "vllm.entrypoints.pooling.embed.serving",
+    "ServingPooling": "vllm.entrypoints.pooling.pooling.serving",
+    "ServingClassification": "vllm.entrypoints.pooling.classify.serving",
+    "ServingScores": "vllm.entrypoints.pooling.scoring.serving",
     "OpenAIServingCompletion": "vllm.entrypoints.openai.completion.serving",
     "ServingTokenization": "vllm.entrypoints.serve.tokenize.serving",
     "RequestLogger": "vllm.entrypoints.serve.utils.request_logger",
@@ -64,8 +76,29 @@ NAMES: dict[str, str] = {
     # Requests and responses
     "ChatCompletionRequest": "vllm.entrypoints.openai.chat_completion.protocol",
     "ChatCompletionResponse": "vllm.entrypoints.openai.chat_completion.protocol",
+    "BatchChatCompletionRequest": "vllm.entrypoints.openai.chat_completion.protocol",
+    "ResponsesRequest": "vllm.entrypoints.openai.responses.protocol",
+    "ResponsesResponse": "vllm.entrypoints.openai.responses.protocol",
+    "AnthropicMessagesRequest": "vllm.entrypoints.anthropic.protocol",
+    "AnthropicMessagesResponse": "vllm.entrypoints.anthropic.protocol",
+    "AnthropicCountTokensRequest": "vllm.entrypoints.anthropic.protocol",
+    "AnthropicCountTokensResponse": "vllm.entrypoints.anthropic.protocol",
+    "AnthropicError": "vllm.entrypoints.anthropic.protocol",
+    "AnthropicErrorResponse": "vllm.entrypoints.anthropic.protocol",
     "CompletionRequest": "vllm.entrypoints.openai.completion.protocol",
     "CompletionResponse": "vllm.entrypoints.openai.completion.protocol",
+    "EmbeddingRequest": "vllm.entrypoints.pooling.embed.protocol",
+    "EmbeddingResponse": "vllm.entrypoints.pooling.embed.protocol",
+    "CohereEmbedRequest": "vllm.entrypoints.pooling.embed.protocol",
+    "CohereEmbedResponse": "vllm.entrypoints.pooling.embed.protocol",
+    "PoolingRequest": "vllm.entrypoints.pooling.pooling.protocol",
+    "PoolingResponse": "vllm.entrypoints.pooling.pooling.protocol",
+    "ClassificationRequest": "vllm.entrypoints.pooling.classify.protocol",
+    "ClassificationResponse": "vllm.entrypoints.pooling.classify.protocol",
+    "ScoreRequest": "vllm.entrypoints.pooling.scoring.protocol",
+    "ScoreResponse": "vllm.entrypoints.pooling.scoring.protocol",
+    "RerankRequest": "vllm.entrypoints.pooling.scoring.protocol",
+    "RerankResponse": "vllm.entrypoints.pooling.scoring.protocol",
     "TokenizeRequest": "vllm.entrypoints.serve.tokenize.protocol",
     "TokenizeChatRequest": "vllm.entrypoints.serve.tokenize.protocol",
     "TokenizeCompletionRequest": "vllm.entrypoints.serve.tokenize.protocol",
@@ -86,5 +119,23 @@ NAMES: dict[str, str] = {
 ``module:attribute`` where vLLM calls the thing by another name than we do.
 """
 
-MOVED: dict[str, dict[str, str]] = {}
-"""Release line to the names that release keeps in another module than ``NAMES``."""
+MOVED: dict[str, dict[str, str]] = {
+    "0.33": {
+        "make_arg_parser": "vllm.entrypoints.launchers.cli_args",
+    },
+}
+"""Release line to the names it moved, and where they were until then."""
+
+
+def later_than(line: str) -> tuple[str, ...]:
+    """Supported release lines after ``line``, in order; none after an unknown one."""
+    known = SUPPORTED_RELEASES
+    return known[known.index(line) + 1 :] if line in known else ()
+
+
+def place_of(name: str, line: str) -> tuple[str, str]:
+    """Module and attribute where a release line keeps a name of ``NAMES``."""
+    moves = (MOVED.get(release, {}) for release in later_than(line))
+    place = next((move[name] for move in moves if name in move), NAMES[name])
+    module, _, attribute = place.partition(":")
+    return module, attribute or name

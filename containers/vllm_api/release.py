@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from containers.errors import VllmMismatchError
+from containers.vllm_api.builds import half_installed
 from containers.vllm_api.names import SUPPORTED_RELEASES
+
+ALLOW_UNSUPPORTED = "VLLM_DI_ALLOW_UNSUPPORTED_VLLM"
+"""Environment variable; ``1`` tries a vLLM that is not supported as the newest one."""
 
 INSTALL_HINT = (
     "Install one build of it: pip install 'vllm-di[cpu]' without a GPU, "
     "pip install 'vllm-di[cuda]' with one."
+)
+TRY_HINT = (
+    "Or try this one all the same: vllm-di serve --allow-unsupported-vllm, or the "
+    f"environment variable {ALLOW_UNSUPPORTED}=1."
 )
 
 
@@ -42,29 +51,58 @@ def installed_version() -> str | None:
 
 
 def release_line() -> str:
-    """Supported release line (``major.minor``) of the installed vLLM.
+    """Supported release line (``major.minor``) whose tables the door goes by.
+
+    That of the installed vLLM; the newest one for a vLLM that is not supported and
+    allowed all the same (``VLLM_DI_ALLOW_UNSUPPORTED_VLLM=1``).
 
     Raises:
-        VllmMismatchError: vLLM is not installed, or is another release than the
-            supported ones. Nothing has been imported or started by then.
+        VllmMismatchError: vLLM is not installed, is half installed, or is another
+            release than the supported ones. Nothing has been imported or started.
     """
     version = installed_version()
     if version is None:
-        raise VllmMismatchError(
-            found=None,
-            supported=SUPPORTED_RELEASES,
-            reason="vLLM is not installed",
-            hint=INSTALL_HINT,
-        )
+        raise mismatch("vLLM is not installed", INSTALL_HINT)
+    problem = half_installed()
+    if problem is not None:
+        raise mismatch(*problem)
+    if is_supported(version):
+        return _line(version)
+    if os.environ.get(ALLOW_UNSUPPORTED) == "1":
+        return SUPPORTED_RELEASES[-1]
+    raise mismatch(_unsupported(version), f"{INSTALL_HINT} {TRY_HINT}")
+
+
+def is_supported(version: str) -> bool:
+    """Whether a version is of a release line that we know."""
+    return _line(version) in SUPPORTED_RELEASES
+
+
+def mismatch(reason: str, hint: str) -> VllmMismatchError:
+    """The error that says so, of the vLLM that is installed."""
+    return VllmMismatchError(
+        found=installed_version(),
+        supported=SUPPORTED_RELEASES,
+        reason=reason,
+        hint=hint,
+    )
+
+
+def _line(version: str) -> str:
     match = re.match(r"\d+\.\d+", version)
-    if match is None or match.group() not in SUPPORTED_RELEASES:
-        raise VllmMismatchError(
-            found=version,
-            supported=SUPPORTED_RELEASES,
-            reason="this release of vLLM is not supported",
-            hint=INSTALL_HINT,
-        )
-    return match.group()
+    return match.group() if match else ""
+
+
+def _unsupported(version: str) -> str:
+    found = [int(part) for part in re.findall(r"\d+", _line(version))]
+    oldest, *_, newest = (
+        [int(part) for part in line.split(".")] for line in SUPPORTED_RELEASES
+    )
+    if found and found < oldest:
+        return "this vLLM is older than the oldest supported release"
+    if found and found > newest:
+        return "this vLLM is newer than the newest supported release"
+    return "this release of vLLM is not supported"
 
 
 def _assigned(module: ast.Module, name: str) -> str | None:

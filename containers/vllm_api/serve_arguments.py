@@ -7,7 +7,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, NoReturn
+
+import yaml
 
 from containers import vllm_api
 
@@ -76,9 +79,34 @@ def config_file_words(path: str) -> list[str]:
     """
     try:
         words: list[str] = _parser().load_config_file(path)
-    except (OSError, ValueError, AttributeError) as error:
-        raise ServeArgumentsError(f"{path}: {error}") from error
+    except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError) as error:
+        said = str(error) if type(error) is ValueError else "it is not what vLLM reads"
+        reason = getattr(error, "strerror", None) or said
+        raise ServeArgumentsError(f"{path}: {reason}") from error
     return words
+
+
+def config_file_omissions(path: str) -> list[str]:
+    """Keys of such a file of which vLLM makes no word at all.
+
+    It has none for an empty list, nor for ``false`` unless the key is spelled as an
+    option that has its ``--no-``.
+
+    Raises:
+        ServeArgumentsError: It cannot be read.
+
+    Source:
+        vllm/utils/argparse_utils.py ``FlexibleArgumentParser.load_config_file``
+        (0.32.0).
+    """
+    words = set(config_file_words(path))
+    with Path(path).open(encoding="utf-8") as file:
+        keys: Mapping[str, Any] = yaml.safe_load(file)
+    return [
+        key
+        for key, value in keys.items()
+        if (value is False or value == []) and not words & {f"--{key}", f"--no-{key}"}
+    ]
 
 
 @cache

@@ -10,18 +10,24 @@ from argparse import Namespace
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from containers import Settings, vllm_api
 from containers.settings.engine import revealed
-from containers.settings.migration import exported, imported, line_of_words
-from containers.settings.migration.words import split
+from containers.settings.migration import exported, imported, line_of_text
 from containers.vllm_api.configuration import create_vllm_config
 
-LINES = (
-    (Path(__file__).parent / "command_lines" / "public.txt").read_text().splitlines()
-)
+FOLDER = Path(__file__).parent / "command_lines"
+
+
+def lines_of(name: str) -> list[str]:
+    lines = (FOLDER / name).read_text().splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+PUBLIC = lines_of("public.txt")
 SECRETS = {"secret-one", "secret-two", "secret-in-docker"}
 
 
@@ -62,22 +68,27 @@ def round_trip(settings: Settings, environment: dict[str, str]) -> list[str]:
 @pytest.fixture
 def arguments_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop where the engine arguments are made, before a model's files are read."""
+    monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=0))  # of an engine_id
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(
         vllm_api.AsyncEngineArgs, "create_engine_config", lambda self, **_: self
     )
 
 
-def test_there_are_twenty() -> None:
-    assert len(set(LINES)) == 20
+def test_there_are_twenty_and_each_says_where_it_stands() -> None:
+    assert len(set(PUBLIC)) >= 20
+    lines = (FOLDER / "public.txt").read_text().splitlines()
+    for line in PUBLIC:
+        source = lines[lines.index(line) - 1]
+        assert source.startswith("# https://github.com/")
 
 
 @pytest.mark.usefixtures("arguments_only")
-@pytest.mark.parametrize("text", LINES)
+@pytest.mark.parametrize("text", [*PUBLIC, *lines_of("more.txt")])
 def test_a_public_line_and_its_config_file_are_equal(  # noqa: C901  # one proof
     text: str, tmp_path: Path
 ) -> None:
-    line = line_of_words(split(text))
+    line = line_of_text(text)
     there = parse(list(line.words))
     found = imported(line)
     assert not any(secret in found.text for secret in SECRETS)

@@ -83,7 +83,7 @@ async def test_an_idle_engine_answers_every_question() -> None:
     await engine.check_health()
     assert engine.is_running
     assert not engine.is_stopped
-    assert await engine.get_supported_tasks() == ("generate",)
+    assert await engine.get_supported_tasks() == ()
     assert await engine.reset_prefix_cache()
     assert not await engine.is_tracing_enabled()
     assert await engine.collective_rpc("x") == []

@@ -3,10 +3,9 @@
 import asyncio
 import gc
 import itertools
-import math
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -344,38 +343,3 @@ async def test_adapters_come_and_go() -> None:
     assert await engine.remove_lora(7)
     assert not await engine.remove_lora(7)
     assert await engine.list_loras() == set()
-
-
-async def pooled(engine: Any, ids: Sequence[int] = (1, 2)) -> Any:
-    params = vllm_api.PoolingParams(task="embed")
-    prompt = {"type": "token", "prompt_token_ids": list(ids)}
-    outputs = [output async for output in engine.encode(prompt, params, "e")]
-    return outputs[-1]
-
-
-async def test_pooling_gives_a_unit_vector_of_the_prompt() -> None:
-    engine = FakeEngine()
-    output = await pooled(engine)
-    vector = output.outputs.data.tolist()
-    assert math.isclose(math.hypot(*vector), 1, rel_tol=1e-6)
-    assert (await pooled(engine)).outputs.data.tolist() == vector
-    assert (await pooled(engine, [3])).outputs.data.tolist() != vector
-    assert output.finished
-    assert engine.requests[0].pooling_params.task == "embed"
-    assert states(engine) == ["finished"] * 3
-
-
-async def test_pooling_gives_what_it_was_told_to() -> None:
-    engine = FakeEngine(pooled=lambda request: [float(len(request.prompt_token_ids))])
-    assert (await pooled(engine)).outputs.data.tolist() == [2.0]
-
-
-async def test_pooling_fails_and_dies_too() -> None:
-    with pytest.raises(vllm_api.EngineGenerateError):
-        await pooled(FakeEngine(fails=KeyError("boom")))
-    engine = FakeEngine(delay_s=60)
-    running = asyncio.create_task(pooled(engine))
-    await asyncio.sleep(0.01)
-    engine.die()
-    with pytest.raises(vllm_api.EngineDeadError):
-        await asyncio.wait_for(running, 2)

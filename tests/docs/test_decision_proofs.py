@@ -117,7 +117,7 @@ def test_each_build_of_vllm_is_an_extra_and_none_a_dependency() -> None:
 
 
 def test_the_registry_does_not_know_the_application() -> None:
-    assert "containers.application" not in imports_of("containers/registry.py")
+    assert "containers.application" not in imports_of("containers/registry/registry.py")
     assert "containers.registry" in imports_of("containers/application.py")
 
 

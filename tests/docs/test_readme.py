@@ -54,7 +54,7 @@ def test_a_misspelt_key_is_refused_in_the_very_words(written: Path) -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / README).read_text().splitlines()) <= 195
+    assert len((ROOT / README).read_text().splitlines()) <= 220
 
 
 def test_the_changelog_has_a_section_for_this_version() -> None:

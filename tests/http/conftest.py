@@ -1,46 +1,30 @@
-"""Apps over the double, in process and behind a real socket."""
+"""Apps over the double: the kit's fixtures in process, and a real socket.
+
+A test whose subject is a lifespan, a thread or a socket takes ``serving_container`` and
+runs its app by itself.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import uvicorn
-from dependency_injector.containers import Container
 
-from app import create_app
 from app.server import Server, listen
-from containers import ServerSettings
-from containers.testing import FakeEngine
+from containers import ModelSettings, ServerSettings
+from tests.conftest import tiny_settings
 
 
-@pytest.fixture
-def engine() -> FakeEngine:
-    return FakeEngine("Paris.")
-
-
-@pytest.fixture
-def container(new_container: Callable[[], Container], engine: FakeEngine) -> Container:
-    made = new_container()
-    made.engine.override(engine)
-    return made
-
-
-@pytest.fixture
-async def client(container: Container) -> AsyncIterator[httpx.AsyncClient]:
-    """HTTP client of an app whose lifespan runs."""
-    app = create_app(container)
-    transport = httpx.ASGITransport(app=app)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://test") as client,
-    ):
-        yield client
+@pytest.fixture(scope="session")
+def serving_settings(tiny_folder: Path) -> ModelSettings:
+    """Settings of a tiny model whose prompts may not be long."""
+    return tiny_settings(tiny_folder)
 
 
 @contextmanager

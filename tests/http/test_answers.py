@@ -24,19 +24,21 @@ def events(response: httpx.Response) -> list[Any]:
     return [json.loads(line) for line in lines]
 
 
-async def test_chat(client: httpx.AsyncClient, engine: FakeEngine) -> None:
-    response = await client.post("/v1/chat/completions", json=QUESTION)
+async def test_chat(
+    serving_client: httpx.AsyncClient, serving_engine: FakeEngine
+) -> None:
+    response = await serving_client.post("/v1/chat/completions", json=QUESTION)
     assert response.status_code == 200
     body = response.json()
     assert body["object"] == "chat.completion"
     assert body["choices"][0]["message"]["content"] == "Paris."
-    (request,) = engine.requests
+    (request,) = serving_engine.requests
     assert body["usage"]["prompt_tokens"] == len(request.prompt_token_ids)
     assert request.state == "finished"
 
 
-async def test_a_streamed_chat(client: httpx.AsyncClient) -> None:
-    response = await client.post(
+async def test_a_streamed_chat(serving_client: httpx.AsyncClient) -> None:
+    response = await serving_client.post(
         "/v1/chat/completions",
         json=QUESTION | {"stream": True, "stream_options": {"include_usage": True}},
     )
@@ -47,66 +49,72 @@ async def test_a_streamed_chat(client: httpx.AsyncClient) -> None:
     assert usage["usage"]["completion_tokens"] > 0
 
 
-async def test_completions(client: httpx.AsyncClient) -> None:
-    response = await client.post(
+async def test_completions(serving_client: httpx.AsyncClient) -> None:
+    response = await serving_client.post(
         "/v1/completions", json={"model": "tiny", "prompt": ["a", "b"], "n": 2}
     )
     assert [choice["text"] for choice in response.json()["choices"]] == ["Paris."] * 4
 
 
-async def test_a_streamed_completion(client: httpx.AsyncClient) -> None:
-    response = await client.post(
+async def test_a_streamed_completion(serving_client: httpx.AsyncClient) -> None:
+    response = await serving_client.post(
         "/v1/completions", json={"model": "tiny", "prompt": "a", "stream": True}
     )
     texts = [chunk["choices"][0]["text"] for chunk in events(response)]
     assert "".join(texts) == "Paris."
 
 
-async def test_models(client: httpx.AsyncClient) -> None:
-    body = (await client.get("/v1/models")).json()
+async def test_models(serving_client: httpx.AsyncClient) -> None:
+    body = (await serving_client.get("/v1/models")).json()
     (card,) = body["data"]
     assert (card["id"], card["max_model_len"]) == ("tiny", 256)
 
 
-async def test_tokenize_and_detokenize_are_inverse(client: httpx.AsyncClient) -> None:
-    tokens = await client.post("/tokenize", json={"model": "tiny", "prompt": "hello"})
-    text = await client.post(
+async def test_tokenize_and_detokenize_are_inverse(
+    serving_client: httpx.AsyncClient,
+) -> None:
+    tokens = await serving_client.post(
+        "/tokenize", json={"model": "tiny", "prompt": "hello"}
+    )
+    text = await serving_client.post(
         "/detokenize", json={"model": "tiny", "tokens": tokens.json()["tokens"]}
     )
     assert text.json() == {"prompt": "hello"}
 
 
 async def test_tokenizing_a_conversation_counts_the_prompt_of_its_chat(
-    client: httpx.AsyncClient,
+    serving_client: httpx.AsyncClient,
 ) -> None:
-    chat = await client.post("/v1/chat/completions", json=QUESTION)
-    tokens = await client.post("/tokenize", json=QUESTION)
+    chat = await serving_client.post("/v1/chat/completions", json=QUESTION)
+    tokens = await serving_client.post("/tokenize", json=QUESTION)
     assert tokens.json()["count"] == chat.json()["usage"]["prompt_tokens"]
 
 
 async def test_health_asks_the_engine(
-    client: httpx.AsyncClient, engine: FakeEngine
+    serving_client: httpx.AsyncClient, serving_engine: FakeEngine
 ) -> None:
-    assert (await client.get("/health")).status_code == 200
-    engine.die()
-    assert (await client.get("/health")).status_code == 503
+    assert (await serving_client.get("/health")).status_code == 200
+    serving_engine.die()
+    assert (await serving_client.get("/health")).status_code == 503
 
 
-async def test_version(client: httpx.AsyncClient) -> None:
+async def test_version(serving_client: httpx.AsyncClient) -> None:
     from containers.vllm_api import installed_version
 
-    body = (await client.get("/version")).json()
+    body = (await serving_client.get("/version")).json()
     assert body == {"version": installed_version(), "vllm_di": __version__}
 
 
-async def test_metrics_are_prometheus_text(client: httpx.AsyncClient) -> None:
-    response = await client.get("/metrics")
+async def test_metrics_are_prometheus_text(serving_client: httpx.AsyncClient) -> None:
+    response = await serving_client.get("/metrics")
     assert response.headers["content-type"].startswith("text/plain; version=")
     assert "# TYPE" in response.text
 
 
-async def test_openapi_shows_the_models_of_vllm(client: httpx.AsyncClient) -> None:
-    document = (await client.get("/openapi.json")).json()
+async def test_openapi_shows_the_models_of_vllm(
+    serving_client: httpx.AsyncClient,
+) -> None:
+    document = (await serving_client.get("/openapi.json")).json()
     chat = document["paths"]["/v1/chat/completions"]["post"]
     reference = chat["requestBody"]["content"]["application/json"]["schema"]["$ref"]
     schema = document["components"]["schemas"][reference.rsplit("/", 1)[1]]

@@ -14,7 +14,7 @@ from dependency_injector.containers import Container
 from fastapi import FastAPI, Request, Response
 
 from app import include_serving
-from containers.testing import FakeEngine
+from containers.testing import FakeEngine, override
 from tests.http.conftest import served
 from tests.http.test_answers import QUESTION
 
@@ -49,17 +49,15 @@ def send(url: str, body: dict[str, Any]) -> socket.socket:
 @pytest.mark.parametrize("middleware", [False, True])
 @pytest.mark.parametrize("delay_s", [0.005, 30.0])
 def test_its_generation_is_aborted_within_a_second(
-    new_container: Callable[[], Container],
+    serving_container: Container,
     *,
     stream: bool,
     middleware: bool,
     delay_s: float,
 ) -> None:
     engine = FakeEngine(itertools.cycle(["word "]), delay_s=delay_s)
-    container = new_container()
-    container.engine.override(engine)
     app = FastAPI()
-    include_serving(app, container)
+    include_serving(app, serving_container)
     if middleware:
 
         @app.middleware("http")
@@ -68,7 +66,7 @@ def test_its_generation_is_aborted_within_a_second(
         ) -> Response:
             return await call(request)
 
-    with served(app) as url:
+    with override(serving_container, engine=engine), served(app) as url:
         connection = send(url, QUESTION | {"stream": stream, "ignore_eos": True})
         wait_until(lambda: bool(engine.requests), within_s=10)
         time.sleep(0.1)
@@ -78,13 +76,10 @@ def test_its_generation_is_aborted_within_a_second(
 
 
 def test_an_answer_that_was_read_to_its_end_aborts_nothing(
-    new_container: Callable[[], Container],
+    serving_container: Container, serving_engine: FakeEngine
 ) -> None:
-    engine = FakeEngine("Paris.")
-    container = new_container()
-    container.engine.override(engine)
     app = FastAPI()
-    include_serving(app, container)
+    include_serving(app, serving_container)
     with served(app) as url:
         for stream in (False, True):
             connection = send(url, QUESTION | {"stream": stream})
@@ -93,4 +88,4 @@ def test_an_answer_that_was_read_to_its_end_aborts_nothing(
                 answer += connection.recv(65536)
             connection.close()
         time.sleep(0.1)
-    assert engine.aborted == []
+    assert serving_engine.aborted == []

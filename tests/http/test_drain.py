@@ -6,18 +6,20 @@ import itertools
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import pytest
 from dependency_injector.containers import Container
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app import create_app
 from app.flights import Flights
 from app.service import STATE_ATTRIBUTE, Service
-from containers.testing import FakeEngine
+from containers.testing import FakeEngine, override
 from tests.http.conftest import served
 from tests.http.test_answers import QUESTION
 from tests.http.test_disconnect import wait_until
@@ -59,13 +61,14 @@ class Ending:
 
 
 @pytest.fixture
-def ending(new_container: Callable[[], Container]) -> Callable[..., Ending]:
-    def make(engine: FakeEngine, *, stream: bool) -> Ending:
-        container = new_container()
-        container.engine.override(engine)
-        return Ending(container, engine, stream=stream)
+def ending(serving_container: Container) -> Iterator[Callable[..., Ending]]:
+    with ExitStack() as overrides:
 
-    return make
+        def make(engine: FakeEngine, *, stream: bool) -> Ending:
+            overrides.enter_context(override(serving_container, engine=engine))
+            return Ending(serving_container, engine, stream=stream)
+
+        yield make
 
 
 def sent_events(response: httpx.Response) -> list[Any]:
@@ -118,14 +121,11 @@ def test_an_answer_that_takes_longer_is_503(ending: Callable[..., Ending]) -> No
 
 
 def test_the_port_answers_while_it_drains(
-    new_container: Callable[[], Container],
+    serving_app: FastAPI,
 ) -> None:
-    container = new_container()
-    container.engine.override(FakeEngine("Paris."))
-    app = create_app(container)
-    with served(app) as url:
+    with served(serving_app) as url:
         wait_until(lambda: httpx.get(f"{url}/readyz").is_success, within_s=5)
-        getattr(app.state, STATE_ATTRIBUTE)._enter("draining")
+        getattr(serving_app.state, STATE_ATTRIBUTE)._enter("draining")
         assert httpx.get(f"{url}/readyz").status_code == 503
         assert httpx.get(f"{url}/livez").status_code == 200
 

@@ -8,14 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
-from dependency_injector.containers import Container
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import create_app
 from containers import ServerSettings
 from containers.errors import SettingsError
 from tests.http.test_answers import QUESTION
@@ -27,9 +25,9 @@ def handlers() -> dict[int, object]:
     return {number: signal.getsignal(number) for number in signal.valid_signals()}
 
 
-def test_no_signal_handler_is_changed(container: Container) -> None:
+def test_no_signal_handler_is_changed(serving_app: FastAPI) -> None:
     before, wakeup = handlers(), signal.set_wakeup_fd(-1)
-    with TestClient(create_app(container)) as client:
+    with TestClient(serving_app) as client:
         client.post("/v1/chat/completions", json=QUESTION)
         during = handlers()
     assert during == before == handlers()
@@ -37,11 +35,10 @@ def test_no_signal_handler_is_changed(container: Container) -> None:
 
 
 def test_no_thread_task_or_process_is_left(
-    container: Container, new_container: Callable[[], Container]
+    serving_app: FastAPI,
 ) -> None:
     async def live() -> set[str]:
-        app = create_app(container)
-        async with app.router.lifespan_context(app):
+        async with serving_app.router.lifespan_context(serving_app):
             pass
         return {task.get_name() for task in asyncio.all_tasks()}
 
@@ -73,12 +70,12 @@ def test_more_than_one_worker_is_refused_in_the_settings(workers: int) -> None:
 
 
 def test_one_of_several_uvicorn_workers_refuses_to_start(
-    container: Container, monkeypatch: pytest.MonkeyPatch
+    serving_app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = SimpleNamespace(_kwargs={"config": SimpleNamespace(workers=2)})
     monkeypatch.setattr(multiprocessing, "current_process", lambda: process)
     with pytest.raises(SettingsError, match="2 workers"):
-        TestClient(create_app(container)).__enter__()
+        TestClient(serving_app).__enter__()
 
 
 HOST = """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
+from dependency_injector import providers
+from dependency_injector.containers import Container
 from fastapi import FastAPI
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.testclient import TestClient
@@ -16,9 +18,9 @@ from starlette.testclient import TestClient
 from app import create_app, include_serving
 from app.keep_alive import COMMENT, keep_alive
 from app.service import Service
-from containers import ApplicationContainer, ModelSettings, Settings
+from containers import ApplicationContainer, Settings
 from containers.errors import SettingsError
-from containers.testing import FakeEngine
+from containers.testing import FakeEngine, override
 from tests.http.test_answers import QUESTION
 
 CHAT = "/v1/chat/completions"
@@ -42,32 +44,17 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-Serve = Callable[..., Any]
-
-
 @pytest.fixture
-def serve(model_settings: ModelSettings) -> Serve:
-    """Starts an app over a fake engine with these server settings."""
-
-    @asynccontextmanager
-    async def serve(
-        engine: FakeEngine | None = None, **server: Any
-    ) -> AsyncIterator[httpx.AsyncClient]:
-        settings = Settings.model_validate(
-            {"server": server, "models": [model_settings.model_dump()]}
-        )
-        application = ApplicationContainer(settings=settings)
-        (model,) = application.models().values()
-        model.engine.override(engine or FakeEngine("Paris."))
-        app = create_app(application)
-        transport = httpx.ASGITransport(app=app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://test") as client,
-        ):
-            yield client
-
-    return serve
+def serving_app(
+    serving_container: Container, request: pytest.FixtureRequest
+) -> FastAPI:
+    """An app with the server settings of a test's parameter."""
+    model = serving_container.settings()
+    settings = Settings.model_validate(
+        {"server": getattr(request, "param", {}), "models": [model.model_dump()]}
+    )
+    models = providers.Object({model.name: serving_container})
+    return create_app(ApplicationContainer(settings=settings, models=models))
 
 
 @pytest.mark.parametrize(
@@ -228,28 +215,32 @@ def test_what_is_no_pure_asgi_class_is_refused(name: str, words: str) -> None:
     assert caught.value.key == "server.middleware.1"
 
 
-async def test_load_and_tokenizer_info_are_there_when_asked_for(serve: Serve) -> None:
-    enabled = {
-        "enable_server_load_tracking": True,
-        "enable_tokenizer_info_endpoint": True,
-    }
-    async with serve(**enabled) as client:
-        assert (await client.get("/load")).json() == {"server_load": 0}
-        info = (await client.get("/tokenizer_info")).json()
-        assert "tokenizer_class" in info
-        assert "chat_template" in info
+ENABLED = {"enable_server_load_tracking": True, "enable_tokenizer_info_endpoint": True}
+
+
+@pytest.mark.parametrize("serving_app", [ENABLED], indirect=True)
+async def test_load_and_tokenizer_info_are_there_when_asked_for(
+    serving_client: httpx.AsyncClient,
+) -> None:
+    assert (await serving_client.get("/load")).json() == {"server_load": 0}
+    info = (await serving_client.get("/tokenizer_info")).json()
+    assert "tokenizer_class" in info
+    assert "chat_template" in info
     for path in ("/load", "/tokenizer_info"):
         assert client_of().get(path).status_code == 404
 
 
 async def test_a_silent_stream_is_kept_open(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    serving_client: httpx.AsyncClient,
+    serving_container: Container,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked_for = Service(ApplicationContainer(settings=settings_of(**PATIENT)))
     assert asked_for.sse_keep_alive_interval_s == PATIENT["sse_keep_alive_interval"]
     monkeypatch.setattr(Service, "sse_keep_alive_interval_s", 0.05)
-    async with serve(FakeEngine(["Paris", "."], delay_s=0.13)) as client:
-        response = await client.post(CHAT, json=QUESTION | {"stream": True})
+    engine = FakeEngine(["Paris", "."], delay_s=0.13)
+    with override(serving_container, engine=engine):
+        response = await serving_client.post(CHAT, json=QUESTION | {"stream": True})
     assert COMMENT in response.text
     assert response.text.endswith("data: [DONE]\n\n")
     without = response.text.replace(COMMENT, "")
@@ -285,10 +276,11 @@ async def test_an_error_in_a_stream_comes_through() -> None:
         await anext(stream)
 
 
-async def test_a_generating_model_has_no_embeddings_and_goes_on(serve: Serve) -> None:
-    async with serve() as client:
-        body = {"model": "tiny", "input": "a"}
-        response = await client.post("/v1/embeddings", json=body)
-        assert response.status_code == response.json()["error"]["code"]
-        assert response.status_code in {404, 501}
-        assert (await client.post(CHAT, json=QUESTION)).status_code == 200
+async def test_a_generating_model_has_no_embeddings_and_goes_on(
+    serving_client: httpx.AsyncClient,
+) -> None:
+    body = {"model": "tiny", "input": "a"}
+    response = await serving_client.post("/v1/embeddings", json=body)
+    assert response.status_code == response.json()["error"]["code"]
+    assert response.status_code in {404, 501}
+    assert (await serving_client.post(CHAT, json=QUESTION)).status_code == 200

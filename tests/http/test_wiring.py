@@ -42,41 +42,41 @@ def plain(engine=Provide[ModelContainer.engine]):
 
 
 @pytest.fixture
-def wired(container: Container, module: types.ModuleType) -> Iterator[Any]:
-    container.wire(modules=[module], warn_unresolved=True)
+def wired(serving_container: Container, module: types.ModuleType) -> Iterator[Any]:
+    serving_container.wire(modules=[module], warn_unresolved=True)
     yield module
-    container.unwire()
+    serving_container.unwire()
 
 
 def test_a_wired_route_receives_the_loaded_object(
-    wired: Any, container: Container
+    wired: Any, serving_container: Container
 ) -> None:
-    include_serving(wired.app, container)
+    include_serving(wired.app, serving_container)
     with TestClient(wired.app) as client:
         assert client.get("/chat").json() == "ServingChat"
         assert client.post("/v1/chat/completions", json=QUESTION).is_success
 
 
 def test_a_wired_function_needs_no_await(
-    wired: Any, container: Container, engine: FakeEngine
+    wired: Any, serving_container: Container, serving_engine: FakeEngine
 ) -> None:
-    include_serving(wired.app, container)
+    include_serving(wired.app, serving_container)
     with TestClient(wired.app):
-        assert wired.plain() is engine
+        assert wired.plain() is serving_engine
 
 
-def test_a_wired_route_starts_nothing(wired: Any, container: Container) -> None:
+def test_a_wired_route_starts_nothing(wired: Any, serving_container: Container) -> None:
     with pytest.raises(NotReadyError):
         TestClient(wired.app).get("/chat")
     with pytest.raises(NotReadyError):
-        container.tokenizer()
+        serving_container.tokenizer()
 
 
 async def test_the_classic_calls_start_and_stop_in_our_order(
-    container: Container, engine: FakeEngine
+    serving_container: Container, serving_engine: FakeEngine
 ) -> None:
-    await container.init_resources()
-    assert container.serving_chat().tokenizer is container.tokenizer()
-    await container.shutdown_resources()
+    await serving_container.init_resources()
+    assert serving_container.serving_chat().tokenizer is serving_container.tokenizer()
+    await serving_container.shutdown_resources()
     with pytest.raises(NotReadyError):
-        container.serving_chat()
+        serving_container.serving_chat()

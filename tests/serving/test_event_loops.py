@@ -137,8 +137,16 @@ def test_constructed_without_any_loop(model_settings: ModelSettings) -> None:
     with pytest.raises(RuntimeError, match="no running event loop"):
         asyncio.get_running_loop()
     resources.serving_tokenization(**parts)
-    resources.serving_completion(**parts, engine=engine, vllm_config=config)
-    chat = resources.serving_chat(**parts, engine=engine, vllm_config=config)
+    parts |= {
+        "supported_tasks": ("generate",),
+        "engine": engine,
+        "vllm_config": config,
+    }
+    resources.serving_completion(**parts)
+    resources.serving_chat_batch(**parts)
+    resources.serving_messages(**parts)
+    resources.serving_responses(**parts)
+    chat = resources.serving_chat(**parts)
     completion = asyncio.run(chat.create_chat_completion(question()))
     assert completion.choices[0].message.content == "Paris."
     building.close()

@@ -15,7 +15,7 @@ LEAKY = """
 import asyncio
 import pytest
 from containers import ModelContainer
-from containers.lifecycle import lifecycle_of
+from containers import running
 from containers.testing import FakeServingChat, override
 
 async def test_tidy(serving_client, serving_container):
@@ -43,10 +43,52 @@ async def test_task_of_the_app_left(serving_app, serving_client):
 
     await serving_client.get("/leak")
 
-async def test_override_after_the_start(serving_client, serving_container):
+async def test_override_after_the_app_started(serving_client, serving_container):
     await serving_client.get("/capital")
     with serving_container.serving_chat.override(FakeServingChat("Lima.")):
+        pass
+
+async def test_override_of_several_after_the_start(serving_container):
+    async with running(serving_container):
+        serving_container.override_providers(serving_chat=FakeServingChat("Lima."))
+
+async def test_override_undone_after_the_start(serving_client, serving_container):
+    with override(serving_container, serving_chat=FakeServingChat("Lima.")):
         await serving_client.get("/capital")
+    await serving_client.get("/capital")
+
+@pytest.fixture
+def answer(serving_container):
+    overridden = []
+
+    def answer(text):
+        chat = FakeServingChat(text)
+        overridden.append(serving_container.serving_chat.override(chat))
+
+    yield answer
+    for each in overridden:
+        each.__exit__()
+
+async def test_overrides_that_a_fixture_undoes(answer, serving_client):
+    answer("Lima.")
+    answer("Rome.")
+    assert (await serving_client.get("/capital")).json() == "Rome."
+
+@pytest.fixture
+def started(serving_container):
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(serving_container.init_resources())
+    yield
+    loops.append(loop)  # nobody closes it, which would close the container
+
+loops = []
+
+def test_started_by_a_fixture(started):
+    pass
+
+def test_failing_with_an_override(serving_container):
+    serving_container.engine.override(FakeServingChat())
+    raise KeyError("another error of its own")
 
 async def test_failing_by_itself(serving_client):
     asyncio.create_task(asyncio.sleep(60), name="unmentioned")
@@ -73,10 +115,14 @@ def leaky(tmp_path_factory: pytest.TempPathFactory) -> Run:
     [
         ("test_task_left", "FAILED", "task forgotten still runs sleep"),
         ("test_container_left_started", "FAILED", "serving_chat is still started"),
-        ("test_override_left", "FAILED", "serving_container.engine is still overr"),
+        ("test_override_left", "ERROR", "serving_container.engine is still overr"),
         ("test_override_of_all_left", "ERROR", "ModelContainer.engine is still overr"),
         ("test_task_of_the_app_left", "ERROR", "task of the app still runs sleep"),
-        ("test_override_after_the_start", "FAILED", "after the app had started"),
+        ("test_override_after_the_app_started", "FAILED", "after the start, when all"),
+        ("test_override_of_several_after_the_start", "FAILED", "when all was built"),
+        ("test_override_undone_after_the_start", "FAILED", "after the app had start"),
+        ("test_started_by_a_fixture", "ERROR", "serving_container is still started"),
+        ("test_failing_with_an_override", "FAILED", "KeyError: 'another error of its"),
         ("test_failing_by_itself", "FAILED", "KeyError: 'its own error'"),
     ],
 )
@@ -88,9 +134,9 @@ def test_a_test_that_leaves_something_behind_fails_by_name(
 
 
 def test_only_those_fail(leaky: Run) -> None:
-    assert leaky.count("failed") == 5
-    assert leaky.count("errors") == 2
-    assert leaky.count("passed") == 5
+    assert leaky.count("failed") == 7
+    assert leaky.count("errors") == 4
+    assert leaky.count("passed") == 8  # an error at the end of three, none of one
     assert "unmentioned" not in leaky.printed.partition("short test summary")[2]
 
 

@@ -35,6 +35,13 @@ def validator() -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
+@pytest.fixture(scope="module")
+def overlay() -> Draft202012Validator:
+    schema = json_schema(is_overlay=True)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
 def shipped() -> Iterator[Path]:
     yield ROOT / "config.yaml"
     yield from sorted((ROOT / "examples").glob("**/*.yaml"))
@@ -120,6 +127,46 @@ def test_it_refuses_what_settings_refuse(
     validator: Draft202012Validator, data: Any
 ) -> None:
     assert list(validator.iter_errors(data))
+
+
+OVERLAYS = [
+    {},
+    {"server": None, "models": None},
+    {"server": {"port": 1}},
+    {"models": [{"name": "m", "engine": {"seed": 1}}]},
+    {"models": [{"names": ["m", "n"], "chat": None}]},
+]
+
+
+@pytest.mark.parametrize("data", OVERLAYS)
+def test_a_file_over_others_needs_only_the_keys_it_changes(
+    validator: Draft202012Validator, overlay: Draft202012Validator, data: Any
+) -> None:
+    assert list(overlay.iter_errors(data)) == []
+    assert list(validator.iter_errors(data))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"server": {"prot": 1}},
+        {"models": [{"engine": {"seed": 1}}]},
+        {"models": [{"name": "m", "engine": {"modle": 1}}]},
+        {"models": [{"name": "m", "engine": {"enable_lora": 5}}]},
+        {"models": [{"name": "m", "lora": {"modules": [{"name": "x"}]}}]},
+    ],
+)
+def test_what_it_has_is_checked_all_the_same(
+    overlay: Draft202012Validator, data: Any
+) -> None:
+    assert list(overlay.iter_errors(data))
+
+
+def test_the_command_prints_the_schema_of_an_overlay(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["config", "schema", "--overlay"]) == 0
+    assert json.loads(capsys.readouterr().out) == json_schema(is_overlay=True)
 
 
 def test_numbers_have_their_range_and_default() -> None:

@@ -188,10 +188,15 @@ WRONG = {
     "chat_template": "{{ messages }}",
     "renderer": object(),
     "engine": object(),
+    "supported_tasks": 3,
     "models": ["m"],
     "online_renderer": "x",
     "serving_chat": "x",
+    "serving_chat_batch": "x",
     "serving_completion": 3,
+    "tool_server": 3,
+    "serving_responses": "x",
+    "serving_messages": "x",
     "serving_tokenization": object(),
 }
 

@@ -309,19 +309,29 @@ def test_a_model_needs_a_name_and_a_source() -> None:
     ("data", "text"),
     [
         ({}, "models: is missing."),
-        (
-            {"models": []},
-            "models: holds 0 models, and this release serves exactly one.",
-        ),
+        ({"models": []}, "models: holds no model. Add one."),
         ({"models": None}, "models: takes a list, got nothing (null)."),
         ({"models": MODEL}, "models: takes a list, got a mapping."),
         ({"models": ["m"]}, "models.0: takes a mapping of keys to values, got text."),
-        ({"models": [MODEL, {**MODEL, "name": "n"}]}, "models: holds 2 models"),
+        ({"models": [MODEL, MODEL]}, "two models, or their adapters, have it"),
+        (
+            {
+                "models": [
+                    {**MODEL, "name": "n"},
+                    {
+                        **MODEL,
+                        "engine": {"enable_lora": True},
+                        "lora": {"modules": [{"name": "n", "path": "p"}]},
+                    },
+                ]
+            },
+            "models: serves 'n' twice",
+        ),
         ([], "takes a mapping of keys to values, got a list."),
         (None, "takes a mapping of keys to values, got nothing (null)."),
     ],
 )
-def test_exactly_one_model_is_served(data: Any, text: str) -> None:
+def test_at_least_one_model_is_served_and_no_name_twice(data: Any, text: str) -> None:
     assert text in str(refused(data))
 
 

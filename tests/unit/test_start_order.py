@@ -10,6 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from containers import ModelContainer
+from containers.graph import Graph
+
 pytestmark = pytest.mark.heavy
 
 N_RUNS = 20
@@ -93,4 +96,8 @@ def test_every_resource_starts_and_stops_once(
 ) -> None:
     for run in runs:
         events = [tuple(event) for event in run["log"]]
-        assert len(events) == len(set(events)) == 3 * 11
+        assert (
+            len(events)
+            == len(set(events))
+            == 3 * len(Graph.of(ModelContainer()).resources)
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from tools.environment.steps import Step, plan
 from tools.environment.venv import Venv
 
 ROOT = Path(__file__).resolve().parents[2]
+LOCKS = ROOT / "requirements"
 CHECKED = "checked"
 INTERRUPTED = 130
 TERMINATED = 143
@@ -23,10 +25,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tools.environment")
     parser.add_argument("venv", type=Path, help="folder of the environment")
     parser.add_argument("--dev", action="store_true", help="also what checks need")
+    parser.add_argument("--vllm", default="", help="another release, such as 0.31.0")
     arguments = parser.parse_args()
+    _require_lock(parser, arguments.vllm)
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        set_up(Venv(arguments.venv.absolute()), dev=arguments.dev)
+        venv = Venv(arguments.venv.absolute())
+        set_up(venv, plan(ROOT, dev=arguments.dev, vllm=arguments.vllm))
     except (PreflightError, StepError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -42,14 +47,20 @@ def _terminate(*_: object) -> None:
     sys.exit(TERMINATED)
 
 
-def set_up(venv: Venv, *, dev: bool) -> None:
+def _require_lock(parser: argparse.ArgumentParser, version: str) -> None:
+    pins = "\n".join(lock.read_text() for lock in sorted(LOCKS.glob("*.lock")))
+    known = re.findall(r"^vllm(?:-cpu)?==(\S+)", pins, re.MULTILINE)
+    if version and version not in known:
+        parser.error(f"no lock for vLLM {version}, only for {', '.join(known)}")
+
+
+def set_up(venv: Venv, steps: list[Step]) -> None:
     """Do what is not done yet.
 
     Raises:
         PreflightError: The machine lacks something; nothing was downloaded.
         StepError: A step failed; the steps before it stay done.
     """
-    steps = plan(ROOT, dev=dev)
     with run.only_one(ROOT) as lock:
         ready = venv.is_ready()
         due = [step for step in steps if not ready or not _done(venv, step)]

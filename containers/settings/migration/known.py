@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from containers.settings.migration.retired import RETIRED
-from containers.vllm_api.serve_arguments import Flag, config_file_words
+from containers.settings.migration.shell import DOLLAR
+from containers.vllm_api.serve_arguments import (
+    Flag,
+    config_file_omissions,
+    config_file_words,
+)
 
 
 @dataclass
@@ -32,7 +37,7 @@ def sorted_words(words: Sequence[str], flags: Mapping[str, Flag]) -> Known:
         ServeArgumentsError: The file of ``--config`` cannot be read.
     """
     known, given = Known(), set[str]()
-    rest = _with_config_file(list(words))
+    rest = _with_config_file(list(words), known)
     while rest:
         word = rest.pop(0)
         flag = _flag(word, flags) if word.startswith("-") and len(word) > 1 else None
@@ -81,11 +86,17 @@ def _is_number(word: str) -> bool:
     return word[1:].replace(".", "", 1).isdigit()
 
 
-def _with_config_file(words: list[str]) -> list[str]:
+def _with_config_file(words: list[str], known: Known) -> list[str]:
     if "--config" not in words[:-1]:
         return words
     index = words.index("--config")
-    inside = config_file_words(words[index + 1])
+    path = words[index + 1].replace(DOLLAR, "$")
+    inside = [word.replace("$", DOLLAR) for word in config_file_words(path)]
+    for key in config_file_omissions(path):
+        known.notes.append(
+            f"{key} left out: vLLM itself reads no false and no empty list from its "
+            f"file, unless the key is an option that has its --no-{key}"
+        )
     before, after = words[:index], words[index + 2 :]
     is_model_first = before[:1] == ["serve"] and len(before) > 1
     first = 1 if before[:1] == ["serve"] else 0

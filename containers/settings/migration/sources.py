@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import shlex
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from containers.errors import SettingsError
-from containers.settings.migration.words import Line, line_of_words, split
+from containers.settings.migration.shell import DOLLAR, VARIABLE
+from containers.settings.migration.words import Line, found_in, line_of_text
 
 _YAML = {".yaml", ".yml", ".json"}
+_OF_KUBERNETES = re.compile(r"\$\$|\$\(([A-Za-z_]\w*)\)|\$")
+_OF_COMPOSE = re.compile(r"\$\$|\$([A-Za-z_]\w*)|\$\{|\$")
 
 
 def line_of_file(path: Path) -> Line:
@@ -27,25 +32,31 @@ def line_of_file(path: Path) -> Line:
     """
     try:
         text = path.read_text("utf-8")
+        return line_of_text(text) if path.suffix not in _YAML else _in_yaml(path, text)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise SettingsError(
             file=str(path), reason=f"cannot be read: {reason}"
         ) from None
-    if path.suffix not in _YAML:
-        return line_of_words(split(text), is_literal=False)
+    except SettingsError as error:
+        raise SettingsError(
+            file=str(path), reason=error.reason, hint=error.hint
+        ) from None
+
+
+def _in_yaml(path: Path, text: str) -> Line:
     try:
         documents = [each for each in yaml.safe_load_all(text) if each is not None]
-    except (yaml.YAMLError, RecursionError):
-        raise SettingsError(file=str(path), reason="is not YAML") from None
-    if len(documents) == 1 and isinstance(documents[0], list):
-        return line_of_words([str(word) for word in documents[0]], is_literal=False)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        raise SettingsError(reason="is not YAML") from None
+    only = documents[0] if len(documents) == 1 else None
+    if isinstance(only, list):
+        return found_in(_kubernetes_words(only), Line((), is_in_container=True))
     found = [each for document in documents for each in _commands(document)]
-    if not found and len(documents) == 1 and isinstance(documents[0], dict):
-        return Line(("serve", "--config", str(path)), is_literal=True)
+    if not found and isinstance(only, dict) and all(isinstance(k, str) for k in only):
+        return Line(("serve", "--config", str(path).replace("$", DOLLAR)))
     if len(found) != 1:
         raise SettingsError(
-            file=str(path),
             reason=f"holds {len(found) or 'no'} commands that start vLLM",
             hint="Keep one of them in the file.",
         )
@@ -59,25 +70,71 @@ def _commands(value: Any) -> Iterator[Line]:
             yield from _commands(each)
     if not isinstance(value, dict):
         return
-    words = [*_words(value, "entrypoint"), *_words(value, "command")]
-    words += _words(value, "args")
-    about = " ".join([str(value.get("image", "")), *words])
-    if words and "vllm" in about:
-        environment = _environment(value.get("env", value.get("environment")))
-        notes = ("the container's other keys stay in its own file",)
-        yield line_of_words(
-            words, environment=environment, is_literal=False, notes=notes
-        )
+    given = [value[key] for key in ("entrypoint", "command", "args") if key in value]
+    about = " ".join(map(str, [value.get("image", ""), *given]))
+    if any(given) and "vllm" in about:
+        yield _in_container(value)
         return
     for each in value.values():
         yield from _commands(each)
 
 
-def _words(container: Mapping[str, Any], key: str) -> list[str]:
-    value = container.get(key)
+def _in_container(container: Mapping[str, Any]) -> Line:
+    is_compose = not {"name", "args", "env"} & set(container)
+    environment = _environment(container.get("env", container.get("environment")))
+    notes = ["the container's other keys stay in its own file"]
+    from_files = container.get("env_file", [])
+    for each in from_files if isinstance(from_files, list) else [from_files]:
+        file = each.get("path") if isinstance(each, dict) else each
+        notes.append(f"variables of {file}: give it to --env-file")
+    if "envFrom" in container:
+        notes.append("variables of envFrom: give them to vllm-di serve as well")
+    words: list[str] = []
+    for key in ("entrypoint", "command", "args"):
+        value = container.get(key)
+        words += (
+            _compose_words(value)
+            if is_compose
+            else _kubernetes_words(value, environment)
+        )
+    around = Line((), environment, tuple(notes), is_in_container=True)
+    return found_in(words, around)
+
+
+def _kubernetes_words(value: Any, known: Container[str] = ()) -> list[str]:
+    """Words in which the kubelet fills in ``$(NAME)``, and leaves other dollars alone.
+
+    A name in small letters that is no variable is a command of the shell inside.
+    """
+
+    def made(match: re.Match[str]) -> str:
+        name = match[1]
+        if name and (name in known or name.isupper()):
+            return f"{VARIABLE}{{{name}}}"
+        return f"{DOLLAR}({name})" if name else DOLLAR
+
+    words = value if isinstance(value, list) else []
+    return [_OF_KUBERNETES.sub(made, str(word)) for word in words]
+
+
+def _compose_words(value: Any) -> list[str]:
+    """Words in which compose fills in ``${NAME}``, in whatever quotes."""
+
+    def made(match: re.Match[str]) -> str:
+        if match[1]:
+            return f"{VARIABLE}{{{match[1]}}}"
+        return f"{VARIABLE}{{" if match[0] == "${" else DOLLAR
+
+    words = value if isinstance(value, list) else []
     if isinstance(value, str):
-        return split(value)
-    return [str(word) for word in value] if isinstance(value, list) else []
+        try:
+            words = shlex.split(value)
+        except ValueError:
+            raise SettingsError(
+                reason="the command cannot be read: a quote is missing",
+                hint="Close the quote.",
+            ) from None
+    return [_OF_COMPOSE.sub(made, str(word)) for word in words]
 
 
 def _environment(value: Any) -> dict[str, str | None]:

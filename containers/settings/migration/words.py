@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from containers.errors import SettingsError
 from containers.settings.migration.docker import inside_container
+from containers.settings.migration.scripts import Script, read_script
+from containers.settings.migration.shell import ARGUMENTS, DOLLAR
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_OPERATORS = frozenset("();<>|&")
 _SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*api_server[\w.]*")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash"})
+_BEFORE_A_COMMAND = frozenset({"env", "exec", "nohup", "sudo", "time"})
 
 
 @dataclass(frozen=True)
@@ -22,116 +23,104 @@ class Line:
 
     Attributes:
         words: What vLLM's parser gets; begins with ``serve`` unless the server was
-            started as a Python module.
+            started as a Python module. Dollars as :mod:`.shell` has them.
         environment: Variables that were set for it; ``None`` where the value is not
             in the command.
         notes: What the command says beyond vLLM's options.
-        is_literal: Whether a dollar is a dollar, since a shell was there before us.
+        is_in_container: Whether its relative paths are those of a container.
     """
 
     words: tuple[str, ...]
     environment: Mapping[str, str | None] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    is_literal: bool = True
+    is_in_container: bool = False
 
 
-def line_of_words(
-    words: Sequence[str],
-    *,
-    environment: Mapping[str, str | None] | None = None,
-    is_literal: bool = True,
-    notes: tuple[str, ...] = (),
-) -> Line:
-    """Find vLLM's part of a command.
+def line_of_words(words: Sequence[str]) -> Line:
+    """Find vLLM's part of a command whose variables a shell has filled in already.
 
     Args:
         words: ``vllm serve ...``, ``python -m vllm.entrypoints...``, ``docker run
             ...``, one of these in ``sh -c``, or the options alone.
-        environment: Variables set for it so far.
-        is_literal: Whether a shell has filled in the variables already.
-        notes: What is known to be lost.
 
     Raises:
         SettingsError: It is no command that serves a model.
     """
-    variables = dict(environment or {})
-    rest = list(words)
-    while rest and (match := _ASSIGNMENT.fullmatch(rest[0])):
-        variables[match[1]] = match[2]
-        del rest[0]
-    container = inside_container(rest)
-    if container is not None:
-        return line_of_words(
-            container.words,
-            environment={**variables, **container.environment},
-            is_literal=is_literal,
-            notes=(*notes, *container.notes),
-        )
-    script = _script(rest)
-    if script is not None:
-        found = split(script)
-        return line_of_words(
-            found, environment=variables, is_literal=False, notes=notes
-        )
-    return Line(tuple(_options(rest)), variables, notes, is_literal)
+    return found_in([word.replace("$", DOLLAR) for word in words], Line(()))
 
 
-def split(text: str) -> list[str]:
-    """The words of the one command in a shell text that starts vLLM.
+def line_of_text(text: str) -> Line:
+    """Find the one command that starts vLLM in a shell text.
 
     Raises:
-        SettingsError: A quote is open.
+        SettingsError: There is none, or more than one, or it cannot be read.
     """
-    joined = re.sub(r"^\s*#.*$", "", text.replace("\\\n", " "), flags=re.MULTILINE)
-    joined = joined.replace("\n", " ; ") if _is_script(joined) else joined
-    lexer = shlex.shlex(joined, posix=True, punctuation_chars="();<>|&")
-    lexer.whitespace_split, lexer.commenters = True, ""
-    commands: list[list[str]] = [[]]
-    redirected = False
-    try:
-        for word in lexer:
-            is_operator = set(word) <= _OPERATORS and bool(word)
-            if is_operator and set(word) & set("<>"):
-                redirected = True
-                if word != "&>" and commands[-1][-1:] == ["2"]:
-                    commands[-1].pop()
-            elif is_operator:
-                redirected = False
-                commands.append([])
-            elif not redirected:
-                commands[-1].append(word)
-    except ValueError as error:
-        raise SettingsError(
-            reason=f"the command cannot be read: {str(error).lower()}",
-            hint="Close the quote.",
-        ) from None
-    return max(commands, key=_likeness)
+    return _in_script(text, Line(()))
 
 
-def _is_script(text: str) -> bool:
-    """Whether lines are commands of their own, and not one command or its quotes."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return len(lines) > 1 and all(_is_closed(line) for line in lines)
+def found_in(words: Sequence[str], around: Line) -> Line:
+    """Find vLLM's part of a command, its dollars as :mod:`.shell` has them.
+
+    Args:
+        words: The command.
+        around: What is known of it so far.
+
+    Raises:
+        SettingsError: It is no command that serves a model.
+    """
+    variables = dict(around.environment)
+    rest = list(words)
+    while rest:
+        match = _ASSIGNMENT.fullmatch(rest[0])
+        if match:
+            variables[match[1]] = match[2]
+        elif rest[0].rsplit("/", 1)[-1] not in _BEFORE_A_COMMAND:
+            break
+        del rest[0]
+    around = replace(around, environment=variables)
+    container = inside_container(rest)
+    if container is not None:
+        around = replace(
+            around,
+            environment={**variables, **container.environment},
+            notes=(*around.notes, *container.notes),
+            is_in_container=True,
+        )
+        return found_in(container.words, around)
+    index = _index_of_script(rest)
+    if index is not None:
+        script = rest[index].replace(DOLLAR, "$")
+        return _in_script(script, around, arguments=rest[index + 2 :])
+    return replace(around, words=tuple(_options(rest)))
 
 
-def _is_closed(line: str) -> bool:
-    try:
-        shlex.split(line)
-    except ValueError:
-        return False
-    return True
+def starts_server(words: Sequence[str]) -> bool:
+    """Whether a command starts vLLM's server, in whatever wrapping."""
+    text = " ".join(words)
+    is_image = re.search(r"\b(docker|podman|nerdctl)\b.*\brun\b.*vllm", text, re.DOTALL)
+    is_module = _SERVER_MODULE.search(text) or "api_server.py" in text
+    return bool(is_module or is_image or re.search(r"\bvllm\s+serve\b", text))
 
 
-def _likeness(words: Sequence[str]) -> tuple[bool, int]:
-    return any("vllm" in word for word in words), len(words)
+def _in_script(text: str, around: Line, arguments: Sequence[str] = ()) -> Line:
+    script: Script = read_script(text, around.environment, starts_server)
+    words = [
+        each
+        for word in script.words
+        for each in (arguments if word == ARGUMENTS else [word])
+    ]
+    notes = (*around.notes, *script.notes)
+    return found_in(
+        words, replace(around, environment=script.environment, notes=notes)
+    )
 
 
-def _script(words: Sequence[str]) -> str | None:
+def _index_of_script(words: Sequence[str]) -> int | None:
     if words and words[0].rsplit("/", 1)[-1] in _SHELLS:
         for index, word in enumerate(words[1:-1], start=1):
             if re.fullmatch(r"-[a-z]*c", word):
-                return words[index + 1]
-    return words[0] if len(words) == 1 and " " in words[0].strip() else None
+                return index + 1
+    return 0 if len(words) == 1 and re.search(r"\s", words[0].strip()) else None
 
 
 def _options(words: Sequence[str]) -> list[str]:
@@ -148,7 +137,7 @@ def _options(words: Sequence[str]) -> list[str]:
             )
     if words[:1] == ["serve"]:
         return list(words)
-    if not words or (words[0].startswith("-") is False and " " in words[0]):
+    if not words:
         raise SettingsError(
             reason="there is no command to import",
             hint="Write it after --, such as -- vllm serve MODEL, or use --from FILE.",

@@ -35,6 +35,8 @@ class ServerSettings(SurfaceSettings, BrowserSettings, TlsSettings, ListeningSet
         drain_timeout_s: Seconds requests in flight may go on when the server is told
             to end, 0 or more.
         stop_timeout_s: Seconds stopping may take before it is forced, above 0.
+        require_all_models: Whether the server ends when one of several models does not
+            start or its engine dies; otherwise the others go on serving.
         workers: Server processes; always 1, since each would load the model.
     """
 
@@ -42,4 +44,5 @@ class ServerSettings(SurfaceSettings, BrowserSettings, TlsSettings, ListeningSet
     resource_start_timeout_s: Seconds | None = None
     drain_timeout_s: Annotated[float, Field(ge=0)] = 30.0
     stop_timeout_s: Seconds = 30.0
+    require_all_models: bool = False
     workers: Annotated[int, AfterValidator(_one_worker)] = 1

@@ -80,7 +80,8 @@ class ReplayEngine(FakeEngine):
         path: The cassette.
         delays: Whether to wait before each token as long as it took; else not at all.
         secrets: The secrets that were scrubbed when it was recorded.
-        supported_tasks: What it says it can do, in vLLM's words.
+        supported_tasks: What it says it can do, in vLLM's words; nothing leaves it to
+            the model's configuration.
 
     Raises:
         CassetteError: The cassette is not there, or cannot be read.
@@ -93,7 +94,7 @@ class ReplayEngine(FakeEngine):
         *,
         delays: bool = False,
         secrets: Iterable[Secret] = (),
-        supported_tasks: tuple[str, ...] = ("generate",),
+        supported_tasks: tuple[str, ...] = (),
     ) -> None:
         super().__init__(supported_tasks=supported_tasks)
         self.shelf = Shelf(Path(path), Scrubber(secrets))

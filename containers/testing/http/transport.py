@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from containers.testing.http.exchange import Exchange
+from containers.testing.http.exchange import LEAVE_TIMEOUT_S, Exchange
 from containers.testing.http.lifespan import Lifespan
 from containers.testing.http.own_loop import OwnLoop
 
@@ -37,12 +37,17 @@ class AppTransport(httpx.AsyncBaseTransport):
         self._loop = loop
         self._before_request = before_request
         self._lifespan = Lifespan(app)
+        self._waiting: set[asyncio.Task[Any]] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Start the app if need be, send a request, and wait for the answer's head."""
         self._before_request(not self._lifespan.is_begun)
         body = await request.aread()
-        exchange, status, headers = await self._there(self._send(request, body))
+        try:
+            exchange, status, headers = await self._there(self._send(request, body))
+        except asyncio.CancelledError:
+            await self._there(self._let_go())
+            raise
         stream = _Body(exchange, self._there)
         return httpx.Response(status, headers=headers, stream=stream)
 
@@ -55,6 +60,7 @@ class AppTransport(httpx.AsyncBaseTransport):
         self._loop.run(self._lifespan.stop())
 
     async def _send(self, request: httpx.Request, body: bytes) -> tuple[Any, ...]:
+        self._note(asyncio.current_task())
         await self._lifespan.start()
         exchange = Exchange(self._app, _scope(request, self._lifespan.state), body)
         try:
@@ -62,6 +68,16 @@ class AppTransport(httpx.AsyncBaseTransport):
         except BaseException:
             await exchange.leave()
             raise
+
+    def _note(self, task: asyncio.Task[Any] | None) -> None:
+        if task is not None:
+            self._waiting.add(task)
+            task.add_done_callback(self._waiting.discard)
+
+    async def _let_go(self) -> None:
+        """Wait until the app has noticed whose clients no longer wait for an answer."""
+        if left := [task for task in self._waiting if task.cancelling()]:
+            await asyncio.wait(left, timeout=LEAVE_TIMEOUT_S)
 
     async def _there(self, work: Any) -> Any:
         return await asyncio.wrap_future(self._loop.submit(work))

@@ -2,7 +2,8 @@
 
 Source:
     vllm/entrypoints/openai/chat_completion/protocol.py,
-    vllm/entrypoints/openai/completion/protocol.py and
+    vllm/entrypoints/openai/completion/protocol.py,
+    vllm/entrypoints/pooling/embed/protocol.py and
     vllm/entrypoints/serve/tokenize/protocol.py (0.32.0).
 """
 
@@ -64,6 +65,25 @@ class Answer(BaseModel):
     def event(self) -> str:
         """The chunk as a server-sent event."""
         return f"data: {self.model_dump_json(exclude_none=True)}\n\n"
+
+
+class Embedding(BaseModel):
+    """The vector of one input: numbers, or the base64 of their float32 bytes."""
+
+    index: int
+    object: Literal["embedding"] = "embedding"
+    embedding: list[float] | str
+
+
+class Embeddings(BaseModel):
+    """An embedding response."""
+
+    id: str
+    object: Literal["list"] = "list"
+    created: int
+    model: str
+    data: list[Embedding]
+    usage: Usage
 
 
 class TokenizeAnswer(BaseModel):

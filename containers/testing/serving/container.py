@@ -15,6 +15,7 @@ from containers.model import ModelContainer
 from containers.settings import ModelSettings
 from containers.testing.serving.chat import FakeServingChat
 from containers.testing.serving.completion import FakeServingCompletion
+from containers.testing.serving.embedding import FakeServingEmbedding
 from containers.testing.serving.idle import Absent, FakeModels, IdleEngine
 from containers.testing.serving.tokenization import (
     ByteTokenizer,
@@ -39,8 +40,9 @@ def fake_container(
         name: Name it serves.
         container_class: ``ModelContainer``, or one of yours that extends it.
         doubles: What is injected, by provider name, such as ``serving_chat``. By
-            default the three serving fakes, a tokenizer of bytes, a ChatML template
-            and an engine that is healthy and does nothing; the rest is absent.
+            default the serving fakes there are, a tokenizer of bytes, a ChatML
+            template and an engine that is healthy and does nothing; the rest is absent
+            and says so when it is used.
 
     Raises:
         GraphError: A double has the name of no provider, or is of a wrong type.
@@ -48,7 +50,8 @@ def fake_container(
     container = container_class(settings=ModelSettings(name=name, source=name))
     _check(container, doubles)
     doubles.setdefault("models", FakeModels([name]))
-    made = {each: make() for each, make in _DEFAULTS.items() if each not in doubles}
+    wanted = (container.providers.keys() & _DEFAULTS.keys()) - doubles.keys()
+    made = {each: _DEFAULTS[each]() for each in wanted}
     for each, double in (made | doubles).items():
         container.providers[each].override(_given_with(each, double, container))
     graph = Graph.of(container)
@@ -69,7 +72,8 @@ def _given_with(name: str, double: Any, container: Container) -> Resource[Any]:
     """A provider of the double whose edges let the rest start as well."""
     needs = {}
     if name.startswith("serving_"):
-        needs = {each: container.providers[each] for each in _BELOW}
+        below = container.providers.keys() & _BELOW
+        needs = {each: container.providers[each] for each in below}
     return Resource(_given, double=double, **needs)
 
 
@@ -77,11 +81,22 @@ async def _given(*, double: Any, **_: Any) -> Any:
     return double
 
 
-_BELOW = ("settings", "models", "tokenizer", "chat_template", "engine")
+_BELOW = frozenset(
+    {
+        "settings",
+        "models",
+        "tokenizer",
+        "chat_template",
+        "engine",
+        "supported_tasks",
+    }
+)
 _DEFAULTS: dict[str, Callable[[], Any]] = {
     "serving_chat": FakeServingChat,
     "serving_completion": FakeServingCompletion,
+    "serving_embedding": FakeServingEmbedding,
     "serving_tokenization": FakeServingTokenization,
+    "supported_tasks": lambda: ("generate", "embed"),
     "tokenizer": ByteTokenizer,
     "chat_template": lambda: ChatTemplate.literal(CHATML),
     "engine": IdleEngine,

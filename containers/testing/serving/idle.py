@@ -23,6 +23,10 @@ class Absent:
     def __getattr__(self, attribute: str) -> Any:
         raise _missing(self._name, attribute)
 
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Say so: some serving objects are called themselves."""
+        raise _missing(self._name, "__call__")
+
 
 class IdleEngine(ControlMembers, IdleMembers):
     """A healthy engine that generates nothing: enough for health checks."""

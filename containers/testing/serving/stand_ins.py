@@ -55,19 +55,44 @@ class DetokenizeRequest(Request):
     tokens: list[int]
 
 
-TokenizeRequest = TokenizeCompletionRequest | TokenizeChatRequest
+class EmbeddingCompletionRequest(Request):
+    """Stands in for vLLM's request of the same name."""
 
-STAND_INS = {
+    input: str | list[str] | list[int] | list[list[int]]
+
+
+class EmbeddingChatRequest(Request):
+    """Stands in for vLLM's request of the same name."""
+
+    messages: list[Any]
+
+
+TokenizeRequest = TokenizeCompletionRequest | TokenizeChatRequest
+EmbeddingRequest = EmbeddingCompletionRequest | EmbeddingChatRequest
+
+STAND_INS: dict[str, Any] = {
     "ChatCompletionRequest": ChatCompletionRequest,
     "CompletionRequest": CompletionRequest,
     "TokenizeCompletionRequest": TokenizeCompletionRequest,
     "TokenizeChatRequest": TokenizeChatRequest,
     "TokenizeRequest": TokenizeRequest,
     "DetokenizeRequest": DetokenizeRequest,
+    "EmbeddingCompletionRequest": EmbeddingCompletionRequest,
+    "EmbeddingChatRequest": EmbeddingChatRequest,
+    "EmbeddingRequest": EmbeddingRequest,
 }
 
 
 def provide_requests() -> None:
     """Let ``containers.vllm_api`` have request models when vLLM is not installed."""
     if vllm_api.installed_version() is None:
-        vars(vllm_api).update(STAND_INS)
+        vars(vllm_api).update(_of_any_kind() | STAND_INS)
+
+
+def _of_any_kind() -> dict[str, Any]:
+    """A stand-in for each request model that vLLM's servers take."""
+    return {
+        name: type(name, (Request,), {"__module__": __name__})
+        for name, place in vllm_api.NAMES.items()
+        if name.endswith("Request") and place.startswith("vllm.entrypoints.")
+    }

@@ -1,0 +1,1 @@
+"""Reads releases of vLLM from their wheels, without installing or importing any."""
