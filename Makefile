@@ -6,15 +6,22 @@ CONFIG = config.yaml
 ARGS =
 
 BIN = $(VENV)/bin
+# Other supported releases of vLLM than the pinned one.
+OTHERS = $(patsubst requirements/vllm-%.lock,%,$(wildcard requirements/vllm-*.lock))
+VERSION = $(firstword $(OTHERS))
+OLD = 0.32.0
+NEW = $(lastword $(OTHERS))
+
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
 	--no-header --generate-hashes --index-strategy unsafe-best-match
 
 .DEFAULT_GOAL := help
 .PHONY: help serve setup setup-dev test soak lint types format lock
+.PHONY: test-vllm contract-all vllm-diff
 
 help: ## Show this text
 	@echo 'vllm-di, by target:'
-	@sed -n 's/^\([a-z]*\):.*## /  \1	/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' $(MAKEFILE_LIST) | expand -t 16
 	@echo 'Settings: PYTHON=python3.12 VENV=.venv CONFIG=config.yaml ARGS="--set KEY=VALUE"'
 
 serve: setup ## Serve the models of config.yaml; the server itself unpacks a bundled model
@@ -34,6 +41,27 @@ test: setup-dev ## Run every test: fast ones, heavy ones, those with an engine
 soak: setup-dev ## Run what `make test` leaves out: rarer ways for an engine to end
 	$(BIN)/python -m pytest -m soak -n 2
 
+test-vllm: VENV = .venv-vllm-$(VERSION)
+test-vllm: export VLLM_TARGET_DEVICE = cpu
+test-vllm: ## Run every test with another vLLM in an environment of its own: VERSION=0.31.0
+	@$(PYTHON) -m tools.environment $(VENV) --dev --vllm $(VERSION)
+	$(BIN)/python -m pytest -m "not heavy and not engine" -n logical
+	$(BIN)/python -m pytest -m "heavy and not engine" -n logical
+	@# Where there are but the Python files of a CUDA build, no engine can start.
+	grep -qs '^vllm==' requirements/vllm-$(VERSION).lock || \
+		$(BIN)/python -m pytest -m "engine and not soak" -n 2 --dist loadgroup
+
+contract-all: export VLLM_TARGET_DEVICE = cpu
+contract-all: setup-dev ## Run the contract tests with every other supported vLLM's files
+	@for version in $(OTHERS); do \
+		files=$$($(BIN)/python -m tools.vllm_releases.overlay $$version) && \
+		echo "contract tests with vLLM $$version" && \
+		PYTHONPATH=$$files $(BIN)/python -m pytest tests/contract -q -n logical || exit; \
+	done
+
+vllm-diff: setup-dev ## Show what changed between two releases: OLD=0.32.0 NEW=0.33.0
+	@$(BIN)/python -m tools.vllm_releases $(OLD) $(NEW)
+
 lint: setup-dev ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,5 +77,7 @@ format: setup-dev ## Mend what `make lint` can mend by itself
 lock: setup-dev ## Compile the locks again, keeping versions where possible
 	$(LOCK) requirements/cpu.in -o requirements/cpu.lock \
 		--override requirements/overrides.txt --no-emit-package torch
+	$(LOCK) requirements/cuda.in -o requirements/cuda.lock
 	$(LOCK) requirements/dev.in -o requirements/dev.lock
+	for version in $(OTHERS); do $(BIN)/python -m tools.lock_release $$version; done
 	sed -i -f tools/constant-markers.sed requirements/*.lock

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,10 @@ WITHOUT_VLLM = (
     "To test without vLLM define a fixture serving_container that returns "
     "containers.testing.fake_container(serving_chat=FakeServingChat(...))."
 )
+WITHOUT_XDIST = (
+    "--vllm-di-record asks one real engine and writes files that tests may share: "
+    "record without xdist (-n 0)."
+)
 _BEFORE = pytest.StashKey[dict[str, Any]]()
 _FAILED = pytest.StashKey[bool]()
 
@@ -54,10 +59,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="new",
         default="none",
-        choices=MODES,
+        type=_mode,
         help="record cassettes with a real engine: once (those that are not there), "
         "new (also what one lacks; meant if no MODE is given), all (anew), none",
     )
+
+
+def _mode(text: str) -> str:
+    if text not in MODES:
+        raise ArgumentTypeError(
+            f"{text!r} is no mode ({', '.join(MODES)}); for a path write "
+            f"--vllm-di-record=new {text}, or the path first"
+        )
+    return text
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -261,16 +275,17 @@ def _declared_overrides() -> dict[str, Any]:
 
 
 def _cassette(request: pytest.FixtureRequest, marker: pytest.Mark) -> Any:
-    from containers.testing import RecordingEngine, ReplayEngine
+    from containers.testing import ReplayEngine
 
     path, options = _cassette_path(request, *marker.args), dict(marker.kwargs)
     mode = request.config.getoption("--vllm-di-record")
-    if mode == "none" or (mode == "once" and path.exists()):
+    if mode == "none":
         return ReplayEngine(path, **options)
-    options.pop("delays", None)
-    settings = request.getfixturevalue("serving_settings")
-    session = request.getfixturevalue("_serving_session")
-    return RecordingEngine(session.real_engine(settings), path, mode=mode, **options)
+    if hasattr(request.config, "workerinput"):
+        pytest.fail(WITHOUT_XDIST, pytrace=False)
+    session: SharedSession = request.getfixturevalue("_serving_session")
+    settings = functools.partial(request.getfixturevalue, "serving_settings")
+    return session.cassette(settings, path, mode=mode, **options)
 
 
 def _cassette_path(
@@ -279,5 +294,6 @@ def _cassette_path(
     folder = request.path.parent
     if path is not None:
         return folder / path
-    name = re.sub(r"[^\w.=-]+", "_", request.node.name)
+    _, _, test = request.node.nodeid.partition("::")
+    name = re.sub(r"[^\w.=-]+", "_", test)
     return folder / "cassettes" / request.path.stem / f"{name}.jsonl"

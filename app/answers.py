@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import suppress
-from http import HTTPStatus
 from typing import Any, TypeVar
 
 from fastapi import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from app.errors import CLIENT_CLOSED_REQUEST, SHUTTING_DOWN, unavailable
+from app.errors import CLIENT_CLOSED_REQUEST, SHUTTING_DOWN, unavailability, unavailable
 from app.flights import Flights
 from app.keep_alive import keep_alive
+from app.load_metrics import load_headers
 from app.service import service_of
+from app.shapes import OPENAI, SHAPE, Shape
 
 T = TypeVar("T")
 
@@ -32,28 +32,45 @@ class CutError(Exception):
     """The answer was ended because the server is shutting down."""
 
 
-async def answer(request: Request, work: Coroutine[Any, Any, Any]) -> Response:
+async def answer(
+    request: Request,
+    work: Coroutine[Any, Any, Any],
+    *,
+    shape: Shape = OPENAI,
+    reports_load: bool = False,
+) -> Response:
     """Await a serving object's answer and make the response of it.
 
     Args:
         request: The request, its body already read.
-        work: Coroutine that gives a response model, vLLM's ``ErrorResponse``, or an
-            async generator of server-sent events. It is cancelled, and with it the
-            generation, when the client goes away first.
+        work: Coroutine that gives a response model or several, vLLM's
+            ``ErrorResponse``, a ready response, or an async generator of server-sent
+            events. It is cancelled, and with it the generation, when the client goes
+            away first.
+        shape: How the API writes answers.
+        reports_load: Whether a whole answer tells the engine's load, if it is asked to.
     """
+    request.scope[SHAPE] = shape
     flights = service_of(request).flights
     try:
         with flights.one():
             result = await until_ended(work, request.receive, flights.cut)
             if isinstance(result, AsyncGenerator):
                 # Its flight begins before this one ends: a drain must not see none.
-                return EventStream(_kept_alive(request, result), flights)
+                events = _kept_alive(request, shape.events(result))
+                return EventStream(events, flights, shape)
     except ClientGoneError:
         return Response(status_code=CLIENT_CLOSED_REQUEST)
     except CutError:
-        return unavailable(SHUTTING_DOWN)
-    status = getattr(getattr(result, "error", None), "code", 200)
-    return JSONResponse(result.model_dump(), status_code=int(status))
+        return unavailable(SHUTTING_DOWN, shape)
+    if isinstance(result, Response):
+        return result
+    status = getattr(getattr(result, "error", None), "code", None)
+    if isinstance(status, int):
+        content = shape.error(result.model_dump()["error"])
+        return JSONResponse(content, status_code=status)
+    headers = load_headers(request) if reports_load else None
+    return JSONResponse(shape.content(result), headers=headers)
 
 
 def _kept_alive(
@@ -102,17 +119,24 @@ class EventStream(StreamingResponse):
         events: Generator of ready-made events. It is closed in any case, so its
             generation is aborted at once rather than when it is collected.
         flights: The app's requests in flight; when they are cut, the stream ends with
-            an error event and ``[DONE]``.
+            an error event.
+        shape: How the API writes that event.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[str, None], flights: Flights) -> None:
+    def __init__(
+        self,
+        events: AsyncGenerator[str, None],
+        flights: Flights,
+        shape: Shape = OPENAI,
+    ) -> None:
         super().__init__(events)
         self._events = events
         self._flights = flights
+        self._shape = shape
         self._started = False
-        flights.begin()
+        self._era = flights.begin()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until they end, the client is gone, or all has to end."""
@@ -121,7 +145,7 @@ class EventStream(StreamingResponse):
             with suppress(ClientGoneError, OSError):
                 await self._send_events(receive, send)
         finally:
-            self._flights.end()
+            self._flights.end(self._era)
         if self.background is not None:
             await self.background()
 
@@ -154,11 +178,5 @@ class EventStream(StreamingResponse):
                     "headers": self.raw_headers,
                 }
             )
-        error = {
-            "message": SHUTTING_DOWN,
-            "type": "ServiceUnavailableError",
-            "param": None,
-            "code": int(HTTPStatus.SERVICE_UNAVAILABLE),
-        }
-        events = f"data: {json.dumps({'error': error})}\n\ndata: [DONE]\n\n"
-        await send({"type": "http.response.body", "body": events.encode()})
+        last_words = self._shape.last_words(unavailability(SHUTTING_DOWN))
+        await send({"type": "http.response.body", "body": last_words.encode()})

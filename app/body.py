@@ -41,9 +41,22 @@ async def read_body(request: Request, model: str) -> Any:
         fastapi/routing.py ``get_request_handler`` (0.136) and
         vllm/entrypoints/serve/utils/api_utils.py ``validate_json_request`` (0.32.0).
     """
-    body = await _read_json(request)
+    body = await read_json(request)
     if body is None:
         raise RequestValidationError([MISSING])
+    return validate(body, model)
+
+
+def validate(body: Any, model: str) -> Any:
+    """Make vLLM's model of a parsed body.
+
+    Args:
+        body: What was parsed of the request's body.
+        model: Name of vLLM's request model.
+
+    Raises:
+        RequestValidationError: It does not fit the model.
+    """
     try:
         # As FastAPI calls it, so that what is no object is refused in its words.
         return _adapter(model).validate_python(body, from_attributes=True)
@@ -55,7 +68,13 @@ async def read_body(request: Request, model: str) -> Any:
         raise RequestValidationError(problems, body=body) from None
 
 
-async def _read_json(request: Request) -> Any:
+async def read_json(request: Request) -> Any:
+    """Read a JSON body; ``None`` for an empty one.
+
+    Raises:
+        HTTPException: It cannot be parsed at all.
+        RequestValidationError: It is no JSON, or no ``application/json``.
+    """
     content = await request.body()
     media_type = request.headers.get("content-type", "").lower().split(";")[0].strip()
     if media_type != "application/json":

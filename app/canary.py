@@ -24,10 +24,23 @@ class Canary:
     def __init__(self, engine: Any, settings: CanarySettings) -> None:
         self._engine = engine
         self._settings = settings
+        self._task: asyncio.Task[None] | None = None
         self.trouble = ""
 
-    async def run(self) -> None:
-        """Sing until cancelled."""
+    def sings_for(self, engine: Any, settings: CanarySettings | None) -> bool:
+        """Whether it is this engine's, and as the settings want it."""
+        return self._engine is engine and self._settings == settings
+
+    def start(self, tasks: asyncio.TaskGroup) -> None:
+        """Sing until stopped."""
+        self._task = tasks.create_task(self._run())
+
+    def stop(self) -> None:
+        """Sing no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
         while True:
             self.trouble = await self._sing()
             await asyncio.sleep(self._settings.interval_s)

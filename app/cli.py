@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
-from app.commands import check, config, graph, serve
+from app.commands import check, config, graph, reload, serve
 from containers.errors import ServingError, SettingsError
 from containers.version import __version__
 from containers.vllm_api import installed_version
@@ -32,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ServingError as error:
         print(f"vllm-di: {error}", file=sys.stderr)
         return EXIT_FAILED
+    except BrokenPipeError:  # as in `vllm-di config schema | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
     return status
 
 
@@ -43,6 +47,6 @@ def _parser() -> argparse.ArgumentParser:
     version = f"vllm-di {__version__} (vLLM {installed_version() or 'not installed'})"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, check, graph, config):
+    for command in (serve, check, graph, reload, config):
         command.add_to(commands)
     return parser

@@ -22,13 +22,33 @@ from containers.registry import ModelRegistry
 
 if TYPE_CHECKING:
     from containers.serving.chat import ServingChat
+    from containers.serving.chat_batch import ServingChatBatch
+    from containers.serving.chat_v2 import ServingChatV2
+    from containers.serving.classification import ServingClassification
     from containers.serving.completion import ServingCompletion
+    from containers.serving.derender import ServingDerender
+    from containers.serving.embedding import ServingEmbedding
+    from containers.serving.generative_scoring import ServingGenerativeScoring
     from containers.serving.messages import ServingMessages
+    from containers.serving.pooling import ServingPooling
+    from containers.serving.realtime import ServingRealtime
+    from containers.serving.render import ServingRender
     from containers.serving.responses import ServingResponses
+    from containers.serving.scores import ServingScores
+    from containers.serving.structured_decisions import ServingStructuredDecisions
     from containers.serving.tokenization import ServingTokenization
+    from containers.serving.tokens import ServingTokens
+    from containers.serving.transcription import ServingTranscription
+    from containers.serving.translation import ServingTranslation
 else:
     ServingChat = ServingCompletion = ServingTokenization = Any
     ServingMessages = ServingResponses = Any
+    ServingEmbedding = ServingPooling = Any
+    ServingClassification = ServingScores = Any
+    ServingChatBatch = ServingChatV2 = ServingGenerativeScoring = Any
+    ServingRender = ServingDerender = ServingTokens = Any
+    ServingStructuredDecisions = Any
+    ServingTranscription = ServingTranslation = ServingRealtime = Any
 
 Dependency = Callable[[HTTPConnection], Awaitable[Any]]
 
@@ -73,4 +93,30 @@ ServingResponsesDep = Annotated[ServingResponses, Depends(serving("serving_respo
 ServingMessagesDep = Annotated[ServingMessages, Depends(serving("serving_messages"))]
 ServingTokenizationDep = Annotated[
     ServingTokenization, Depends(serving("serving_tokenization"))
+]
+ServingEmbeddingDep = Annotated[ServingEmbedding, Depends(serving("serving_embedding"))]
+ServingPoolingDep = Annotated[ServingPooling, Depends(serving("serving_pooling"))]
+ServingClassificationDep = Annotated[
+    ServingClassification, Depends(serving("serving_classification"))
+]
+ServingScoresDep = Annotated[ServingScores, Depends(serving("serving_scores"))]
+ServingChatBatchDep = Annotated[
+    ServingChatBatch, Depends(serving("serving_chat_batch"))
+]
+ServingChatV2Dep = Annotated[ServingChatV2, Depends(serving("serving_chat_v2"))]
+ServingDerenderDep = Annotated[ServingDerender, Depends(serving("serving_derender"))]
+ServingGenerativeScoringDep = Annotated[
+    ServingGenerativeScoring, Depends(serving("serving_generative_scoring"))
+]
+ServingRealtimeDep = Annotated[ServingRealtime, Depends(serving("serving_realtime"))]
+ServingRenderDep = Annotated[ServingRender, Depends(serving("serving_render"))]
+ServingStructuredDecisionsDep = Annotated[
+    ServingStructuredDecisions, Depends(serving("serving_structured_decisions"))
+]
+ServingTokensDep = Annotated[ServingTokens, Depends(serving("serving_tokens"))]
+ServingTranscriptionDep = Annotated[
+    ServingTranscription, Depends(serving("serving_transcription"))
+]
+ServingTranslationDep = Annotated[
+    ServingTranslation, Depends(serving("serving_translation"))
 ]

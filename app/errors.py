@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
@@ -14,7 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
+from app.shapes import OPENAI, Error, Shape
 from containers.errors import (
+    AdapterError,
     NotReadyError,
     ServingError,
     UnknownModelError,
@@ -99,19 +102,52 @@ def serving_error_response(error: ServingError) -> JSONResponse:
         return error_response(
             str(error), HTTPStatus.NOT_FOUND, kind="NotFoundError", param="model"
         )
+    if isinstance(error, AdapterError):
+        status = HTTPStatus.NOT_FOUND if error.is_absent else HTTPStatus.BAD_REQUEST
+        kind = "NotFoundError" if error.is_absent else "BadRequestError"
+        return error_response(str(error), status, kind=kind, param="lora_path")
     logger.error("A request failed: %s", error, exc_info=error)
     return error_response(
         str(error), HTTPStatus.INTERNAL_SERVER_ERROR, kind="InternalServerError"
     )
 
 
-def unavailable(message: str) -> JSONResponse:
+def unavailability(message: str) -> Error:
+    """Error of a server that cannot now, while another one or a later try can."""
+    return {
+        "message": message,
+        "type": "ServiceUnavailableError",
+        "param": None,
+        "code": int(HTTPStatus.SERVICE_UNAVAILABLE),
+    }
+
+
+def unavailable(message: str, shape: Shape = OPENAI) -> JSONResponse:
     """Answer 503: this server cannot now, another one or a later try can."""
-    return error_response(
-        message,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        kind="ServiceUnavailableError",
+    return JSONResponse(
+        shape.error(unavailability(message)),
+        status_code=HTTPStatus.SERVICE_UNAVAILABLE,
         headers={"Retry-After": str(RETRY_AFTER_S)},
+    )
+
+
+def reshaped(response: Response, shape: Shape) -> Response:
+    """An error response as another API writes it.
+
+    Args:
+        response: One of this module; one without a body stays as it is.
+        shape: How that API writes.
+    """
+    if not response.body:
+        return response
+    error = json.loads(bytes(response.body))["error"]
+    headers = {
+        name: value
+        for name, value in response.headers.items()
+        if name not in ("content-length", "content-type")
+    }
+    return JSONResponse(
+        shape.error(error), status_code=response.status_code, headers=headers
     )
 
 
@@ -140,9 +176,14 @@ class ServingRoute(APIRoute):
             except Exception as error:
                 if _is_the_hosts(error, request):
                     raise
-                return await respond(error)
+                return await self.respond(request, error)
 
         return handle
+
+    async def respond(self, request: Request, error: Exception) -> Response:
+        """Answer to an exception of this route."""
+        del request
+        return await respond(error)
 
 
 def _is_the_hosts(error: Exception, request: Request) -> bool:

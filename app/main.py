@@ -13,10 +13,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from app.documents import add_offline_docs, document_options
 from app.errors import respond, serving_error_response
-from app.middleware import add_middleware, authenticate_own_routes
+from app.middleware import Guards, add_middleware
 from app.openapi import complete_openapi
 from app.routes import router
 from app.service import STATE_ATTRIBUTE, Service
@@ -42,7 +43,8 @@ def create_app(serving: Serving, *, wait_until_ready: bool = True) -> FastAPI:
             they are.
 
     Raises:
-        SettingsError: A middleware that the settings name cannot be used.
+        SettingsError: A middleware or a file of keys that the settings name cannot be
+            used.
     """
     application = _application(serving)
     server: ServerSettings = application.settings().server
@@ -54,7 +56,9 @@ def create_app(serving: Serving, *, wait_until_ready: bool = True) -> FastAPI:
     )
     for error in (RequestValidationError, HTTPException):
         app.add_exception_handler(error, _respond)
-    _include(app, application, prefix="", wait_until_ready=wait_until_ready)
+    guards = Guards(server)
+    _include(app, application, guards, wait_until_ready=wait_until_ready)
+    guards.guard_app(app)
     add_offline_docs(app, server)
     add_middleware(app, server)
     return app
@@ -73,7 +77,7 @@ def include_serving(
     after it has ended. Your routes, error handlers and middleware stay as they are, and
     an error you have a handler for is yours to answer on our routes too. Of the
     ``server`` settings, those about the app as a whole (CORS, documents, middleware,
-    request ids) are yours to choose; ``api_keys`` guard our routes alone.
+    request ids) are yours to choose; keys and limits guard our routes alone.
 
     Args:
         app: Your app.
@@ -83,24 +87,31 @@ def include_serving(
 
     Raises:
         ValueError: Serving is included in this app already.
+        SettingsError: A file of keys that the settings name cannot be used.
     """
     application = _application(serving)
-    _include(app, application, prefix=prefix, wait_until_ready=wait_until_ready)
-    server: ServerSettings = application.settings().server
-    authenticate_own_routes(app, server, router(server).routes, prefix=prefix)
+    guards = Guards(application.settings().server, prefix=prefix)
+    routes = _include(app, application, guards, wait_until_ready=wait_until_ready)
+    guards.authenticate_routes(routes)
 
 
 def _include(
-    app: FastAPI, application: Container, *, prefix: str, wait_until_ready: bool
-) -> None:
+    app: FastAPI, application: Container, guards: Guards, *, wait_until_ready: bool
+) -> list[BaseRoute]:
+    """Add our routes, their limits set, and our life to an app's; give the routes."""
     if hasattr(app.state, STATE_ATTRIBUTE):
         raise ValueError("serving is included in this app already")
     service = Service(application)
+    service.on_reload = guards.reload
     setattr(app.state, STATE_ATTRIBUTE, service)
     app.exception_handlers.setdefault(ServingError, _respond_serving_error)
-    app.include_router(router(application.settings().server), prefix=prefix)
+    n_before = len(app.router.routes)
+    app.include_router(router(application.settings().server), prefix=guards.prefix)
+    routes = app.router.routes[n_before:]
+    guards.guard_routes(routes)
     complete_openapi(app)
     _wrap_lifespan(app, service, wait_until_ready=wait_until_ready)
+    return routes
 
 
 def _application(serving: Serving) -> Container:

@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from app.certificates import refresh_certificates
 from app.http_config import check_certificates, listening_socket, uvicorn_config
 from app.service import STATE_ATTRIBUTE, Service
+from containers.errors import ServingError
 from containers.settings import ServerSettings
 
 EXIT_OK = 0
@@ -75,6 +76,8 @@ class ServerProcess:
         self._settings = settings
         self._on_ready = on_ready
         self._on_failure = on_failure
+        self._say = on_failure
+        self._reloading: list[asyncio.Task[None]] = []
         self._status = EXIT_OK
         self._ending: asyncio.Task[None] | None = None
         self._server = Server(
@@ -86,6 +89,7 @@ class ServerProcess:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal)
+        loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
         refreshing = self._refresh_certificates()
         try:
             await self._server.serve(sockets=[listener])
@@ -105,6 +109,20 @@ class ServerProcess:
             self._end(self._settings.drain_timeout_s)
         else:
             self._service.flights.end_all()
+
+    def _on_hangup(self) -> None:
+        self._reloading.append(asyncio.ensure_future(self._reload()))
+
+    async def _reload(self) -> None:
+        try:
+            change = await self._service.reload_from_source()
+        except ServingError as error:
+            self._say(f"everything stays as it was: {error}")
+        else:
+            n_rebuilt = sum(bool(plan.rebuilt) for plan in change.plans)
+            n_others = len(change.added) + len(change.removed)
+            self._say(f"reloaded: {n_rebuilt + n_others} models have changed")
+        self._reloading = [each for each in self._reloading if not each.done()]
 
     def _on_change(self) -> None:
         if self._service.state == "ready":

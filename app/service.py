@@ -9,15 +9,18 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
+from dependency_injector import providers
 from dependency_injector.containers import Container
 from starlette.requests import HTTPConnection
 
 from app.canary import Canary
 from app.flights import Flights
 from app.one_process import refuse_sibling_workers
-from containers.errors import NotReadyError
+from app.restart import refuse_what_needs_a_restart
+from containers.errors import NotReadyError, ServingError, SettingsError
 from containers.lifecycle import Record, lifecycle_of, running
-from containers.registry import ModelRegistry, ServedModel
+from containers.registry import Change, ModelRegistry, ServedModel
+from containers.settings import ServerSettings, Settings
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +65,8 @@ class Service:
         error: What failed, in state ``failed``.
         flights: The requests being answered.
         on_change: Called after every change of ``state``, on the event loop.
+        on_reload: Called with the server settings after every reload.
+        load_settings: Reads the settings anew; ``None`` if they have no source.
     """
 
     def __init__(self, container: Container) -> None:
@@ -70,6 +75,8 @@ class Service:
         self.error: BaseException | None = None
         self.flights = Flights()
         self.on_change: Callable[[], None] = lambda: None
+        self.on_reload: Callable[[ServerSettings], None] = lambda _: None
+        self.load_settings: Callable[[], Settings] | None = None
         self._canaries: dict[str, Canary] = {}
         self._began = time.monotonic()
 
@@ -138,6 +145,8 @@ class Service:
         """Why a model should get no traffic, or an empty string."""
         if not model.is_ready:
             return model.state
+        if model.generation.is_asleep:
+            return "asleep"
         canary = self._canaries.get(model.name)
         return canary.trouble if canary else ""
 
@@ -205,6 +214,8 @@ class Service:
     async def _live(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
         try:
             stop_timeout_s = self._stop_timeout_s + MARGIN_S
+            for model in self.models:
+                model.quiesce = self.flights.land_those_of_now
             async with running(self.container, stop_timeout_s=stop_timeout_s):
                 self._enter("ready")
                 settled.set()
@@ -224,37 +235,98 @@ class Service:
         finally:
             settled.set()
 
-    async def _watch(self, stop: asyncio.Event) -> None:
-        self._canaries = {
-            model.name: Canary(model.loaded.engine, model.settings.canary)
-            for model in self.models
-            if model.is_ready and model.settings.canary is not None
-        }
-        async with asyncio.TaskGroup() as tasks:
-            watchers = [tasks.create_task(self._watch_engines())]
-            watchers += [
-                tasks.create_task(each.run()) for each in self._canaries.values()
-            ]
-            await stop.wait()
-            for watcher in watchers:
-                watcher.cancel()
+    async def reload(self, settings: Settings, *, dry_run: bool = False) -> Change:
+        """Change to new settings while requests go on, all or nothing.
 
-    async def _watch_engines(self) -> None:
+        Args:
+            settings: The new settings.
+            dry_run: Whether only to tell what would happen.
+
+        Returns:
+            What happened, or would.
+
+        Raises:
+            NotReadyError: The app is not ready.
+            SettingsError: A key cannot change without a restart.
+            StartError: Something did not start; all is as it was before.
+        """
+        registry = self.registry
+        refuse_what_needs_a_restart(self.container.settings().server, settings.server)
+        if dry_run:
+            return await registry.reload(settings, dry_run=True)
+        change = await registry.reload(settings)
+        self.container.settings.override(providers.Object(settings))
+        self.on_reload(settings.server)
+        return change
+
+    async def reload_from_source(self, *, dry_run: bool = False) -> Change:
+        """Read the settings anew from where they came from, and change to them.
+
+        Raises:
+            SettingsError: They are wrong, or did not come from anywhere.
+            NotReadyError: The app is not ready.
+            StartError: Something did not start; all is as it was before.
+        """
+        if self.load_settings is None:
+            raise SettingsError(
+                reason="these settings were made in Python, so there is nothing to read",
+                hint="Call Service.reload(settings), or serve with vllm-di.",
+            )
+        settings = await asyncio.to_thread(self.load_settings)
+        return await self.reload(settings, dry_run=dry_run)
+
+    async def _watch(self, stop: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            watcher = tasks.create_task(self._watch_models())
+            await stop.wait()
+            watcher.cancel()
+
+    async def _watch_models(self) -> None:
         # ``errored``, since an engine that died before its first request still says
         # ``is_running``; vLLM offers nothing to wait for.
-        while not self._is_over():  # noqa: ASYNC110  # as said
-            await asyncio.sleep(ENGINE_CHECK_EVERY_S)
-        self._enter("engine dead")
+        async with asyncio.TaskGroup() as tasks:
+            try:
+                while not self._is_over():
+                    self._follow_canaries(tasks)
+                    for model in self.models:
+                        if model.is_errored:
+                            tasks.create_task(self._replace_engine(model))
+                            model.enter("healing")
+                    await asyncio.sleep(ENGINE_CHECK_EVERY_S)
+                self._enter("engine dead")
+            finally:
+                for canary in self._canaries.values():
+                    canary.stop()
+
+    async def _replace_engine(self, model: ServedModel) -> None:
+        logger.error("the engine of %s has died", model.name)
+        try:
+            await self._models.heal(model)
+        except ServingError as error:
+            logger.error("%s is given up: %s", model.name, error)  # noqa: TRY400  # a sentence
+            model.enter("engine dead")
+
+    def _follow_canaries(self, tasks: asyncio.TaskGroup) -> None:
+        """Let a canary sing for each engine that there is now."""
+        for model in self.models:
+            settings = model.settings.canary
+            canary = self._canaries.get(model.name)
+            engine = model.loaded.engine if model.is_ready else None
+            if canary is not None and canary.sings_for(engine, settings):
+                continue
+            if canary is not None:
+                self._canaries.pop(model.name).stop()
+            if engine is not None and settings is not None:
+                canary = self._canaries[model.name] = Canary(engine, settings)
+                canary.start(tasks)
 
     def _is_over(self) -> bool:
         """Whether the engines that are left are not enough to go on."""
-        for model in self.models:
-            if model.is_errored:
-                logger.error("the engine of %s has died", model.name)
-                model.note_engine_death()
-        has_died = any(model.state == "engine dead" for model in self.models)
-        is_left = any(model.is_ready for model in self.models)
-        return has_died and (self._requires_all or not is_left)
+        states = [model.state for model in self.models]
+        is_enough_dead = any if self._requires_all else all
+        return "engine dead" in states and is_enough_dead(
+            state in ("engine dead", "failed", "stopped") for state in states
+        )
 
     def _enter(self, state: State) -> None:
         self.state = state

@@ -9,14 +9,22 @@ from dependency_injector import containers, providers
 from containers.lifecycle import LoadedContainer, Resource
 from containers.model import ModelContainer
 from containers.registry import ModelRegistry
-from containers.settings import ModelSettings, Settings
+from containers.settings import ModelSettings, PerformanceSettings, Settings
+from containers.vllm_api.cpu_share import CpuShare
 
 
 def model_containers(
-    *, settings: Sequence[ModelSettings]
+    *, settings: Sequence[ModelSettings], performance: PerformanceSettings
 ) -> dict[str, containers.Container]:
     """Declare a container for each model, by its primary name; starts nothing."""
-    return {model.name: ModelContainer(settings=model) for model in settings}
+    return {
+        model.name: ModelContainer(
+            settings=model,
+            performance=performance,
+            cpu_share=CpuShare(index, n_engines=len(settings)),
+        )
+        for index, model in enumerate(settings)
+    }
 
 
 async def started_models(*, registry: ModelRegistry) -> AsyncIterator[ModelRegistry]:
@@ -49,6 +57,7 @@ class ApplicationContainer(containers.DeclarativeContainer):
     models = providers.Singleton(
         model_containers,
         settings=settings.provided.models,
+        performance=settings.provided.performance,
     )
     registry = providers.Singleton(
         ModelRegistry,

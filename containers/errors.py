@@ -14,6 +14,7 @@
     ├── NotReadyError              an object was asked for before it was loaded
     ├── UnknownModelError          a request names a model that nobody serves
     ├── UnsupportedTaskError       a request asks a model for what it cannot do
+    ├── AdapterError               a LoRA adapter cannot be loaded while serving
     └── CassetteError              a cassette has no answer, or cannot be used
 
 Attributes carry the data, ``str()`` the sentence: what is wrong, where, and what to do.
@@ -307,6 +308,29 @@ class UnsupportedTaskError(ServingError):
         noun = self.provider.removeprefix("serving_").replace("_", " ")
         others = f"Ask {' or '.join(self.able)}" if self.able else "No model here does"
         return f"The model `{self.model}` does not support {noun} requests. {others}."
+
+
+class AdapterError(ServingError):
+    """A LoRA adapter cannot be loaded into a model that serves; the model goes on.
+
+    Attributes:
+        adapter: The adapter's name, as the request has it.
+        reason: What is wrong, without a full stop.
+        hint: What to do; may be empty.
+        is_absent: Whether it is just not there.
+    """
+
+    def __init__(
+        self, *, adapter: str, reason: str, hint: str = "", is_absent: bool = False
+    ) -> None:
+        self.adapter = adapter
+        self.reason = reason
+        self.hint = hint
+        self.is_absent = is_absent
+        super().__init__(adapter, reason)
+
+    def __str__(self) -> str:
+        return f"The adapter `{self.adapter}`: {self.reason}. {self.hint}".strip()
 
 
 class CassetteError(ServingError):

@@ -6,7 +6,8 @@ from dependency_injector import containers, providers
 
 from containers import resources
 from containers.lifecycle import LoadedContainer, Resource
-from containers.settings import ModelSettings
+from containers.settings import ModelSettings, PerformanceSettings
+from containers.vllm_api.cpu_share import WHOLE, CpuShare
 
 
 class ModelContainer(containers.DeclarativeContainer):
@@ -19,6 +20,14 @@ class ModelContainer(containers.DeclarativeContainer):
     instance_type = LoadedContainer
 
     settings = providers.Dependency(instance_of=ModelSettings)
+    performance = providers.Dependency(
+        instance_of=PerformanceSettings, default=PerformanceSettings()
+    )
+    cpu_share = providers.Dependency(instance_of=CpuShare, default=WHOLE)
+    engine_processes = Resource(
+        resources.engine_processes,
+        settings=performance,
+    )
 
     model = Resource(
         resources.model,
@@ -46,9 +55,11 @@ class ModelContainer(containers.DeclarativeContainer):
     )
     engine = Resource(
         resources.engine,
+        engine_processes=engine_processes,
         settings=settings,
         vllm_config=vllm_config,
         renderer=renderer,
+        cpu_share=cpu_share,
     )
     supported_tasks = Resource(
         resources.supported_tasks,
@@ -65,6 +76,13 @@ class ModelContainer(containers.DeclarativeContainer):
     )
     online_renderer = Resource(
         resources.online_renderer,
+        settings=settings.provided.chat,
+        vllm_config=vllm_config,
+        renderer=renderer,
+        chat_template=chat_template,
+    )
+    online_derenderer = Resource(
+        resources.online_derenderer,
         settings=settings.provided.chat,
         vllm_config=vllm_config,
         renderer=renderer,
@@ -128,6 +146,144 @@ class ModelContainer(containers.DeclarativeContainer):
         tokenizer=tokenizer,
         chat_template=chat_template,
         online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_chat_v2 = Resource(
+        resources.serving_chat_v2,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_generative_scoring = Resource(
+        resources.serving_generative_scoring,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_structured_decisions = Resource(
+        resources.serving_structured_decisions,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_render = Resource(
+        resources.serving_render,
+        supported_tasks=supported_tasks,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        settings=settings.provided.chat,
+        tool_server=tool_server,
+    )
+    serving_derender = Resource(
+        resources.serving_derender,
+        supported_tasks=supported_tasks,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_derenderer=online_derenderer,
+        settings=settings.provided.chat,
+    )
+    serving_tokens = Resource(
+        resources.serving_tokens,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        online_renderer=online_renderer,
+        online_derenderer=online_derenderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_transcription = Resource(
+        resources.serving_transcription,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        renderer=renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_translation = Resource(
+        resources.serving_translation,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        renderer=renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_realtime = Resource(
+        resources.serving_realtime,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        renderer=renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_embedding = Resource(
+        resources.serving_embedding,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        renderer=renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_pooling = Resource(
+        resources.serving_pooling,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        renderer=renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_classification = Resource(
+        resources.serving_classification,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        renderer=renderer,
+        vllm_config=vllm_config,
+        settings=settings.provided.chat,
+    )
+    serving_scores = Resource(
+        resources.serving_scores,
+        supported_tasks=supported_tasks,
+        engine=engine,
+        models=models,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        renderer=renderer,
         vllm_config=vllm_config,
         settings=settings.provided.chat,
     )

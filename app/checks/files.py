@@ -66,7 +66,7 @@ def _text_file(path: str, key: str) -> str:
 
 
 def _adapter(module: LoraModule, key: str, max_rank: int) -> str:
-    folder, place = Path(module.path).expanduser(), "folder"
+    folder, place = Path(module.path), "folder"
     if not folder.is_absolute():
         snapshot = cached_snapshot(module.path)
         if snapshot is None:

@@ -9,6 +9,8 @@ from typing import Any
 from app.commands.options import (
     DEFAULT_CONFIG,
     add_settings_options,
+    add_vllm_option,
+    allow_vllm,
     be_quiet,
     load_settings,
 )
@@ -24,6 +26,7 @@ def add_to(commands: Any) -> None:
         help="check all that a start needs, without loading weights",
     )
     add_settings_options(parser)
+    add_vllm_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -31,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Check, and return the exit status: 0 if nothing is wrong, else 1."""
     from app.checks import Report, check_config
 
+    allow_vllm(options)
     be_quiet(VLLM_LOGGING_LEVEL="CRITICAL")  # errors become lines of the report
     report = Report(sys.stdout)
     try:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from app.commands.config_import import WAITING
-from app.commands.options import add_settings_options, be_quiet, load_settings
+from app.commands.options import (
+    add_model_option,
+    add_settings_options,
+    be_quiet,
+    load_settings,
+)
+from app.commands.telling import tell, tell_of_the_import
 
 EXIT_OK = 0
 
@@ -18,6 +22,7 @@ def add_to(actions: Any) -> None:
         "export", help="print the vllm serve command that is equal to the settings"
     )
     add_settings_options(parser)
+    add_model_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -25,17 +30,15 @@ def run(options: argparse.Namespace) -> int:
     """Print the command, report what differs on the error stream, and return 0.
 
     Raises:
-        SettingsError: The settings are wrong.
+        SettingsError: The settings are wrong, or have no such model.
     """
     from containers.settings.migration import exported
 
     settings = load_settings(options)
     be_quiet()
-    print(WAITING, file=sys.stderr)
-    found = exported(settings)
-    for name in found.variables:
-        print(f"vllm-di: the command reads the variable {name}", file=sys.stderr)
-    for note in found.notes:
-        print(f"vllm-di: {note}", file=sys.stderr)
+    tell_of_the_import()
+    found = exported(settings, options.model)
+    tell(*(f"the command reads the variable {name}" for name in found.variables))
+    tell(*found.notes)
     print(found.text)
     return EXIT_OK

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from app.commands.options import be_quiet, file_to_write
+from app.commands.telling import tell, tell_of_the_import
 from containers.errors import SettingsError
 
 EXIT_OK = 0
-WAITING = "vllm-di: reading the options of the installed vLLM, about 10 seconds"
 
 
 def add_to(actions: Any) -> None:
@@ -63,15 +62,14 @@ def run(options: argparse.Namespace) -> int:
     else:
         line = line_of_words(options.command)
     be_quiet()
-    print(WAITING, file=sys.stderr)
-    found = imported(line, options.output.absolute().parent if options.output else None)
+    tell_of_the_import()
+    found = imported(line, options.output and options.output.absolute().parent)
     for name, key in sorted(found.variables.items()):
-        print(f"vllm-di: set {name}, which {key} takes", file=sys.stderr)
-    for note in found.notes:
-        print(f"vllm-di: {note}", file=sys.stderr)
+        tell(f"set {name}, which {key} takes")
+    tell(*found.notes)
     if options.output:
         options.output.write_text(found.text, "utf-8")
-        print(f"vllm-di: wrote {options.output}", file=sys.stderr)
+        tell(f"wrote {options.output}")
     else:
         print(found.text, end="")
     return EXIT_OK

@@ -9,11 +9,15 @@ from typing import Any
 
 from dependency_injector.containers import Container
 
+from app.commands.options import (
+    add_model_option,
+    add_settings_options,
+    load_settings,
+)
 from app.timings import read_timings
 from containers.application import ApplicationContainer
 from containers.graph import Graph, Spans
 from containers.model import ModelContainer
-from containers.settings import Settings
 
 EXIT_OK = 0
 
@@ -23,12 +27,8 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "graph", help="draw what is built from what, in the order of a start"
     )
-    parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="PATH",
-        help="draw the model of these settings (default: the graph as it is declared)",
-    )
+    add_settings_options(parser, default="the graph as it is declared")
+    add_model_option(parser)
     parser.add_argument(
         "--format",
         choices=("text", "mermaid", "dot", "svg"),
@@ -49,10 +49,11 @@ def run(options: argparse.Namespace) -> int:
     """Print the picture and return 0.
 
     Raises:
-        SettingsError: The settings are wrong, or the file with the times is.
+        SettingsError: The settings are wrong, or the file with the times is, or no
+            model has the name.
         GraphError: The graph has a cycle.
     """
-    name, container = _model(options.config)
+    name, container = _model(options)
     graph = Graph.of(container)
     spans = _spans(options.timings, name)
     picture = getattr(graph, options.format)
@@ -60,13 +61,13 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _model(config: Path | None) -> tuple[str | None, Container]:
-    if config is None:
+def _model(options: argparse.Namespace) -> tuple[str | None, Container]:
+    if not (options.config or options.overrides or options.env_file or options.model):
         return None, ModelContainer()
-    models: Mapping[str, Container] = ApplicationContainer(
-        settings=Settings.load(config)
-    ).models()
-    return next(iter(models.items()))
+    settings = load_settings(options)
+    name = settings.models[settings.index_of(options.model)].name
+    models: Mapping[str, Container] = ApplicationContainer(settings=settings).models()
+    return name, models[name]
 
 
 def _spans(timings: Path | None, name: str | None) -> Spans:

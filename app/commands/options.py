@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from pathlib import Path
 
 from containers.settings import Settings
 from containers.settings.env_file import read_env_file
+from containers.vllm_api.release import ALLOW_UNSUPPORTED
 
 QUIET = {
     "VLLM_LOGGING_LEVEL": "ERROR",
@@ -20,15 +22,22 @@ QUIET = {
 DEFAULT_CONFIG = Path("config.yaml")
 
 
-def add_settings_options(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--config``, ``--env-file`` and ``--set``: what settings are made of."""
+def add_settings_options(
+    parser: argparse.ArgumentParser, *, default: str = str(DEFAULT_CONFIG)
+) -> None:
+    """Declare ``--config``, ``--env-file`` and ``--set``: what settings are made of.
+
+    Args:
+        parser: Where to declare them.
+        default: What the command takes without any of them, for its help.
+    """
     parser.add_argument(
         "--config",
         type=Path,
         action="append",
         metavar="PATH",
         help="the settings; given again, a later file wins key by key"
-        " (default: config.yaml)",
+        f" (default: {default})",
     )
     parser.add_argument(
         "--env-file",
@@ -45,6 +54,28 @@ def add_settings_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="set one key, over files and environment, such as server.port=8080",
+    )
+
+
+def add_vllm_option(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--allow-unsupported-vllm``."""
+    parser.add_argument(
+        "--allow-unsupported-vllm",
+        action="store_true",
+        help="try a vLLM that is not supported, as if it were the newest one that is",
+    )
+
+
+def allow_vllm(options: argparse.Namespace) -> None:
+    """Let the processes started here use any vLLM, if the options say so."""
+    if options.allow_unsupported_vllm:
+        os.environ[ALLOW_UNSUPPORTED] = "1"
+
+
+def add_model_option(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--model``: one of several, by any of its names."""
+    parser.add_argument(
+        "--model", metavar="NAME", help="which of the models (default: the first)"
     )
 
 
@@ -85,3 +116,6 @@ def be_quiet(**levels: str) -> None:
     """
     for name, value in {**QUIET, **levels}.items():
         os.environ.setdefault(name, value)
+    level = logging.getLevelName(os.environ["VLLM_LOGGING_LEVEL"].upper())
+    if isinstance(level, int):  # for what vLLM logs before it reads the level
+        logging.getLogger("vllm").setLevel(level)

@@ -1,35 +1,41 @@
-"""``vllm-di serve``: serve the model of a config file until a signal comes."""
+"""``vllm-di serve``: serve the models of a config file until a signal comes."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from app.commands.options import (
     add_settings_options,
+    add_vllm_option,
+    allow_vllm,
     be_quiet,
     file_to_write,
     load_settings,
 )
+from app.first_questions import curl_lines
 from app.http_config import curl_address
 from app.main import create_app
 from app.progress import StartProgress, start_progress
 from app.server import ServerProcess, listen
+from app.service import STATE_ATTRIBUTE, Service
 from app.timings import save_timings
 from containers.application import ApplicationContainer
-from containers.settings import Settings
-from containers.vllm_api import release_line
+from containers.settings import ServerSettings, Settings
+from containers.vllm_api import installed_version, is_supported, release_line
+from containers.vllm_api.engine_processes import EngineProcesses
 from containers.vllm_api.orphans import orphaned_engines
 
 
 def add_to(commands: Any) -> None:
     """Declare the command's options."""
-    parser = commands.add_parser("serve", help="serve the model of a config file")
+    parser = commands.add_parser("serve", help="serve the models of a config file")
     add_settings_options(parser)
+    add_vllm_option(parser)
     parser.add_argument(
         "--timings",
         type=file_to_write,
@@ -47,22 +53,36 @@ def run(options: argparse.Namespace) -> int:
         VllmMismatchError: vLLM is not installed or not supported; nothing started.
     """
     settings = load_settings(options)
-    release_line()
+    allow_vllm(options)
+    line = release_line()
     be_quiet()
+    processes = EngineProcesses(fast_start=settings.performance.fast_start)
+    with processes.held():  # it imports vLLM meanwhile
+        return _serve(settings, options, line)
+
+
+def _serve(settings: Settings, options: argparse.Namespace, line: str) -> int:
     application = ApplicationContainer(settings=settings)
     app = create_app(application, wait_until_ready=False)
+    service: Service = getattr(app.state, STATE_ATTRIBUTE)
+    service.load_settings = partial(load_settings, options)
     listener = listen(settings.server)
-    (model,) = application.models().values()
-    with listener, start_progress(model) as progress:
+    with listener, start_progress(application.models()) as progress:
         for pid in orphaned_engines():
             progress.say(
                 f"process {pid} looks like an engine whose server was killed; it still "
                 f"holds its memory: kill {pid}"
             )
-        progress.say(f"starting {settings.models[0].name}")
+        if not is_supported():
+            progress.say(
+                f"vLLM {installed_version()} is not supported: trying it as vLLM {line}"
+            )
+        progress.say(f"starting {', '.join(model.name for model in settings.models)}")
 
         def on_ready() -> None:
-            announce(progress, settings, listener.getsockname())
+            ready = [each for each in application.registry() if each.is_ready]
+            tasks = {each.name: each.loaded.supported_tasks for each in ready}
+            announce(progress, settings.server, listener.getsockname(), tasks)
             if options.timings is not None:
                 save_timings(options.timings, application.models(), progress.say)
 
@@ -76,23 +96,25 @@ def run(options: argparse.Namespace) -> int:
             return runner.run(process.run(listener))
 
 
-def announce(progress: StartProgress, settings: Settings, address: Any) -> None:
-    """Say that the model is ready, where, and how to ask it something."""
+def announce(
+    progress: StartProgress,
+    server: ServerSettings,
+    address: Any,
+    tasks: Mapping[str, Sequence[str]],
+) -> None:
+    """Say where the models are ready, and how to ask each of them something.
+
+    Args:
+        progress: Told that the start is over.
+        server: Server settings.
+        address: The address that is listened on.
+        tasks: What each model that is ready can do, by its name.
+    """
     progress.end()
-    url = curl_address(settings.server, address)
-    question = {
-        "model": settings.models[0].name,
-        "messages": [{"role": "user", "content": "What is the capital of France?"}],
-        "temperature": 0,
-    }
-    key = " -H 'Authorization: Bearer YOUR_KEY'" if settings.server.api_keys else ""
+    url = curl_address(server, address)
     progress.say(f"ready: {url}")
-    print(
-        f"\nTry it:\n  curl {url}/v1/chat/completions"
-        f"{key} -H 'Content-Type: application/json' -d '{json.dumps(question)}'\n",
-        file=sys.stderr,
-        flush=True,
-    )
+    lines = curl_lines(url, tasks, wants_key=server.wants_key)
+    print("\nTry it:", *lines, sep="\n  ", end="\n\n", file=sys.stderr, flush=True)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

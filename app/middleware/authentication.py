@@ -1,29 +1,27 @@
-"""API keys: ``Authorization: Bearer KEY`` on every path that is guarded."""
+"""API keys: who may ask at all, and how often."""
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-from collections.abc import Callable, Sequence
-from http import HTTPStatus
+from collections.abc import Callable
 
-from pydantic import SecretStr
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import error_response
+from app.middleware.allowance import LimitReachedError
+from app.middleware.keys import Caller, Keys
+from app.middleware.refusals import refuse, too_many, unauthorized
 
-REFUSAL = "Incorrect or missing API key: send it as 'Authorization: Bearer KEY'."
-POLICY_VIOLATION = 1008
+CALLER = "vllm_di.caller"
+"""Where a request's scope says whose key it bears: the key's name."""
 
 
 class AuthenticationMiddleware:
-    """Answers 401, in OpenAI's shape, to a request without one of the keys.
+    """Answers 401 to a request without a right key, 429 to one too many with it.
 
     Args:
         app: What is guarded.
-        api_keys: The keys; they are compared in constant time.
-        is_open: Whether a path needs no key; the path is without the root path.
+        keys: The keys.
+        is_open: Whether a request needs no key, by its scope; by default each does.
 
     Source:
         vllm/entrypoints/serve/middleware/authenticate.py (0.32.0), which guards four
@@ -34,47 +32,42 @@ class AuthenticationMiddleware:
         self,
         app: ASGIApp,
         *,
-        api_keys: Sequence[SecretStr],
-        is_open: Callable[[str], bool],
+        keys: Keys,
+        is_open: Callable[[Scope], bool] = lambda _: False,
     ) -> None:
         self._app = app
-        # The environment's bytes, also where they are no UTF-8.
-        keys = (key.get_secret_value() for key in api_keys)
-        sent = [key.encode("utf-8", "surrogateescape") for key in keys]
-        self._digests = [_digest(key) for key in sent]
+        self._keys = keys
         self._is_open = is_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
-        if not self._wants_key(scope) or self._has_key(scope):
+        if not is_asked(scope) or self._is_open(scope):
             await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
-        else:
-            refusal = error_response(
-                REFUSAL,
-                HTTPStatus.UNAUTHORIZED,
-                kind="AuthenticationError",
-                headers={"WWW-Authenticate": "Bearer"},
-            )
-            await refusal(scope, receive, send)
+            return
+        caller = self._keys.caller(Headers(scope=scope))
+        if caller is None:
+            await refuse(unauthorized(), scope, receive, send)
+            return
+        scope[CALLER] = caller.name
+        await self._pass_on(caller, scope, receive, send)
 
-    def _wants_key(self, scope: Scope) -> bool:
-        if scope["type"] not in {"http", "websocket"}:
-            return False
-        if scope.get("method") == "OPTIONS":
-            return False
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        return not self._is_open(path)
-
-    def _has_key(self, scope: Scope) -> bool:
-        header = Headers(scope=scope).get("authorization", "")
-        scheme, _, key = header.partition(" ")
-        given = _digest(key.strip().encode("latin-1"))
-        # Every key is looked at, so the time tells nothing of which one came close.
-        found = [secrets.compare_digest(given, digest) for digest in self._digests]
-        return scheme.lower() == "bearer" and any(found)
+    async def _pass_on(
+        self, caller: Caller, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if caller.allowance is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            caller.allowance.begin()
+        except LimitReachedError as error:
+            await refuse(too_many(error), scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            caller.allowance.end()
 
 
-def _digest(key: bytes) -> bytes:
-    return hashlib.sha256(key).digest()
+def is_asked(scope: Scope) -> bool:
+    """Whether it is a request, other than what a browser asks before its own."""
+    return scope["type"] in {"http", "websocket"} and scope.get("method") != "OPTIONS"

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import ASGIApp
 
+from app.middleware.admin import AdminMiddleware
 from app.middleware.authentication import AuthenticationMiddleware
+from app.middleware.body import BodyMiddleware
+from app.middleware.concurrency import ConcurrencyMiddleware, Slots
 from app.middleware.imported import imported_middleware
+from app.middleware.keys import Keys
+from app.middleware.paths import PROBES, OpenPaths
 from app.middleware.request_id import RequestIdMiddleware
+from app.middleware.time_limit import TimeLimitMiddleware
 from containers.settings import ServerSettings
 
-OPEN = frozenset(
-    {"/livez", "/readyz", "/startupz", "/health", "/metrics", "/version", "/load"}
-)
-"""Paths that need no key: probes and what monitoring reads."""
+ADMIN = "admin"
+"""Tag of routes that concern the server itself."""
+
+WITHOUT_BODY = {"GET", "HEAD"}
 
 
 def add_middleware(app: FastAPI, server: ServerSettings) -> None:
@@ -26,12 +32,6 @@ def add_middleware(app: FastAPI, server: ServerSettings) -> None:
     Raises:
         SettingsError: A middleware cannot be imported, or is not pure ASGI.
     """
-    if server.api_keys is not None:
-        docs = (app.openapi_url, app.docs_url, app.redoc_url)
-        is_open = OPEN.union(path for path in docs if path).__contains__
-        app.add_middleware(
-            AuthenticationMiddleware, api_keys=server.api_keys, is_open=is_open
-        )
     if server.allowed_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -46,23 +46,85 @@ def add_middleware(app: FastAPI, server: ServerSettings) -> None:
         app.add_middleware(imported_middleware(path, index=index))
 
 
-def authenticate_own_routes(
-    app: FastAPI, server: ServerSettings, routes: Iterable[BaseRoute], *, prefix: str
-) -> None:
-    """Guard our routes in an app of somebody else's, and nothing but them.
+class Guards:
+    """What stands before our routes, by the settings.
+
+    What is off is not there, and costs nothing. Limits stand before each route by
+    itself: a host app's own routes have none of them.
 
     Args:
-        app: The host's app.
         server: Server settings.
-        routes: Our routes.
-        prefix: Path before ours in that app.
+        prefix: Path before ours in the app.
+
+    Attributes:
+        prefix: The same.
+
+    Raises:
+        SettingsError: A file of keys cannot be read.
     """
-    if server.api_keys is None:
-        return
-    paths = {route.path for route in routes if isinstance(route, APIRoute)}
-    guarded = {f"{prefix}{path}" for path in paths - OPEN}
-    app.add_middleware(
-        AuthenticationMiddleware,
-        api_keys=server.api_keys,
-        is_open=lambda path: path not in guarded,
-    )
+
+    def __init__(self, server: ServerSettings, *, prefix: str = "") -> None:
+        self._server = server
+        self.prefix = prefix
+        self._keys = Keys(server)
+        self._open_paths = OpenPaths(PROBES.union(server.open_paths))
+        n = server.max_concurrent_requests
+        self._slots = None if n is None else Slots(n)
+
+    def reload(self, server: ServerSettings) -> None:
+        """Take the keys of new settings, from the next request on."""
+        self._keys.replace(server)
+
+    def guard_app(self, app: FastAPI) -> None:
+        """Ask for a key on every path of an app of our own, but for the open ones."""
+        if self._keys.wants_key:
+            app.add_middleware(
+                AuthenticationMiddleware, keys=self._keys, is_open=self._open_paths
+            )
+
+    def guard_routes(self, routes: Iterable[BaseRoute]) -> None:
+        """Set the limits before our routes, and admin keys before those of admins."""
+        for route in routes:
+            if isinstance(route, Route | WebSocketRoute):
+                route.app = self._limited(route, route.app)
+
+    def authenticate_routes(self, routes: Iterable[BaseRoute]) -> None:
+        """Ask for a key on our routes in an app of somebody else's.
+
+        It stands before the routes themselves, their limits set, so there is no path
+        by which one could be reached without.
+        """
+        for route in routes if self._keys.wants_key else ():
+            if not isinstance(route, Route | WebSocketRoute):
+                continue
+            if not self._open_paths.has(self._own_path(route)):
+                route.app = AuthenticationMiddleware(route.app, keys=self._keys)
+
+    def _limited(self, route: Route | WebSocketRoute, app: ASGIApp) -> ASGIApp:
+        """The route's own app with its limits around it, the outermost last."""
+        if self._own_path(route) in PROBES:
+            return app
+        server, is_admin = self._server, ADMIN in getattr(route, "tags", ())
+        if isinstance(route, Route):
+            app = self._bounded(route, app)
+        if self._slots is not None and not is_admin:
+            app = ConcurrencyMiddleware(app, slots=self._slots)
+        if server.has_admin_keys and is_admin:
+            app = AdminMiddleware(app, keys=self._keys)
+        return app
+
+    def _bounded(self, route: Route, app: ASGIApp) -> ASGIApp:
+        server, methods = self._server, route.methods or set()
+        has_limit = server.max_body_bytes or server.body_timeout_s
+        if has_limit and methods - WITHOUT_BODY:
+            app = BodyMiddleware(
+                app,
+                max_bytes=server.max_body_bytes,
+                timeout_s=server.body_timeout_s,
+            )
+        if server.request_timeout_s is not None:
+            app = TimeLimitMiddleware(app, timeout_s=server.request_timeout_s)
+        return app
+
+    def _own_path(self, route: Route | WebSocketRoute) -> str:
+        return route.path.removeprefix(self.prefix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from dependency_injector.containers import Container
 
@@ -13,15 +14,15 @@ __all__ = ["StartProgress", "start_progress"]
 ERROR_FD = 2
 
 
-def start_progress(container: Container) -> StartProgress:
+def start_progress(models: Mapping[str, Container]) -> StartProgress:
     """Make the display that fits standard error.
 
     Args:
-        container: The model's container, before its start.
+        models: Containers by model name, before their start, in its order.
     """
     is_terminal = os.isatty(ERROR_FD) and os.environ.get("TERM", "dumb") != "dumb"
     if not is_terminal:
-        return StartProgress(container)
+        return StartProgress(models)
     from app.progress.live import LiveProgress
 
-    return LiveProgress(container)
+    return LiveProgress(models)

@@ -6,7 +6,9 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -22,12 +24,14 @@ class StartProgress:
     """Prints a line when a slow resource is ready, and what a long wait waits for.
 
     Args:
-        container: The model's container, before its start.
+        models: Containers by model name, before their start, in its order.
         stream: Where to print; standard error by default.
     """
 
-    def __init__(self, container: Container, *, stream: TextIO | None = None) -> None:
-        self._lifecycle = lifecycle_of(container)
+    def __init__(
+        self, models: Mapping[str, Container], *, stream: TextIO | None = None
+    ) -> None:
+        self._lifecycles = {name: lifecycle_of(each) for name, each in models.items()}
         self._stream = stream or sys.stderr
         self._began = time.monotonic()
         self._done = threading.Event()
@@ -35,7 +39,10 @@ class StartProgress:
 
     def __enter__(self) -> Self:
         """Begin to report."""
-        self._stop_listening = self._lifecycle.listen(self._on_change)
+        self._end_listening = [
+            lifecycle.listen(partial(self._on_change, name))
+            for name, lifecycle in self._lifecycles.items()
+        ]
         self._logs.attach()
         self._show()
         return self
@@ -48,7 +55,8 @@ class StartProgress:
     ) -> None:
         """Stop reporting."""
         self.end()
-        self._stop_listening()
+        for end in self._end_listening:
+            end()
         self._logs.detach()
 
     def end(self) -> None:
@@ -75,14 +83,23 @@ class StartProgress:
     def _hide(self) -> None:
         """Nothing to take away: lines stay."""
 
-    def _on_change(self, record: Record) -> None:
+    def _on_change(self, model: str, record: Record) -> None:
         if record.state is State.READY and (record.seconds or 0) >= WORTH_A_LINE_S:
-            self.say(f"{record.name} is ready after {record.seconds:.1f} s")
+            called = self._called(model, record)
+            self.say(f"{called} is ready after {record.seconds:.1f} s")
+
+    def _called(self, model: str, record: Record) -> str:
+        """A resource by its name, with the model it is of where there are several."""
+        return record.name if len(self._lifecycles) == 1 else f"{model}: {record.name}"
 
     def _report_waits(self) -> None:
         while not self._done.wait(REPORT_EVERY_S):
-            records = self._lifecycle.records.values()
-            starting = [r.name for r in records if r.state is State.STARTING]
+            starting = [
+                self._called(model, record)
+                for model, lifecycle in self._lifecycles.items()
+                for record in lifecycle.records.values()
+                if record.state is State.STARTING
+            ]
             if starting:
                 self.say(f"waiting for {', '.join(starting)}")
 

@@ -4,17 +4,43 @@ from fastapi import APIRouter
 
 from app.errors import ServingRoute
 from app.routes import (
+    audio,
+    caches,
     chat,
+    chat_v2,
+    chat_v2_render,
+    classify,
     completions,
+    derender,
+    embeddings,
+    generative_scoring,
+    invocations,
     load,
+    lora,
+    messages,
     metrics,
     models,
+    no_scale_out,
+    ping,
+    pooling,
     probes,
+    profile,
+    realtime,
+    reload,
+    render,
+    rerank,
+    responses,
+    score,
+    server_info,
+    sleep,
+    structured_decisions,
     tokenize,
     tokenizer_info,
+    tokens,
     version,
 )
 from containers.settings import ServerSettings
+from containers.vllm_api.cohere import is_cohere_enabled
 
 
 def router(server: ServerSettings) -> APIRouter:
@@ -23,11 +49,21 @@ def router(server: ServerSettings) -> APIRouter:
     Args:
         server: Server settings, which some routes are there by.
     """
-    nouns = [chat, completions, models, tokenize, probes, version, metrics]
+    nouns = [embeddings, pooling, classify, score, rerank]
+    nouns += [chat, completions, models, tokenize, probes, version, metrics]
+    nouns += [responses, messages, generative_scoring, structured_decisions]
+    nouns += [audio, realtime, ping, invocations]
+    nouns += [render, derender, tokens] if server.enable_scale_out else [no_scale_out]
+    if is_cohere_enabled():
+        nouns += [chat_v2, chat_v2_render] if server.enable_scale_out else [chat_v2]
     if server.enable_server_load_tracking:
         nouns.append(load)
     if server.enable_tokenizer_info_endpoint:
         nouns.append(tokenizer_info)
+    if lora.is_enabled(server):
+        nouns.append(lora)
+    if server.has_admin_keys:
+        nouns += [sleep, profile, caches, server_info, reload]
     # Taken over as they are: to include a router makes each of its routes anew.
     return APIRouter(
         route_class=ServingRoute,

@@ -27,7 +27,9 @@ async def create_chat_completion(
     request = await read_body(raw_request, "ChatCompletionRequest")
     serving_chat = registry.serving("serving_chat", request.model)
     return await answer(
-        raw_request, serving_chat.create_chat_completion(request, raw_request)
+        raw_request,
+        serving_chat.create_chat_completion(request, raw_request),
+        reports_load=True,
     )
 
 

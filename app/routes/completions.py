@@ -25,5 +25,7 @@ async def create_completion(raw_request: Request, registry: RegistryDep) -> Resp
     request = await read_body(raw_request, "CompletionRequest")
     serving_completion = registry.serving("serving_completion", request.model)
     return await answer(
-        raw_request, serving_completion.create_completion(request, raw_request)
+        raw_request,
+        serving_completion.create_completion(request, raw_request),
+        reports_load=True,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -74,7 +75,7 @@ class Graph:
 
     def downstream(self, names: Iterable[str]) -> frozenset[str]:
         """These providers and all that need them, however indirectly."""
-        return self._reach(names, self._users())
+        return self._reach(names, self._users)
 
     def resources_under(self, name: str) -> tuple[str, ...]:
         """Nearest resources a provider needs, found through whatever lies between."""
@@ -172,6 +173,7 @@ class Graph:
         self.levels()  # a cycle has no essential edges
         return order.essential({n: node.targets for n, node in self._nodes.items()})
 
+    @cached_property
     def _users(self) -> dict[str, set[str]]:
         users: dict[str, set[str]] = {name: set() for name in self._nodes}
         for name, node in self._nodes.items():
@@ -180,7 +182,7 @@ class Graph:
         return users
 
     def _left_unused(self) -> set[str]:
-        users = self._users()
+        users = self._users
         todo = [name for node in self._nodes.values() for name in node.replaced]
         unused: set[str] = set()
         while todo:

@@ -33,6 +33,19 @@ class LoadedContainer(containers.DynamicContainer):
         """The one lifecycle of this container."""
         return self._lifecycle
 
+    def override(
+        self, overriding: containers.Container | type[containers.Container]
+    ) -> None:
+        """Override the providers of the same names by those of another container.
+
+        Raises:
+            GraphError: It has a provider of a name that this one does not have.
+        """
+        graph = Graph.of(self)
+        for name in overriding.providers:
+            graph.require(name)
+        super().override(overriding)
+
     async def init_resources(
         self,
         resource_type: type[providers.BaseResource[Any]] = providers.BaseResource,

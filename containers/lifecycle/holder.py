@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from containers.graph import Node
 from containers.lifecycle.loading import loading
 from containers.lifecycle.record import Record, State
 from containers.lifecycle.resource import Resource
+
+Announce = Callable[[Record], None]
 
 LAST_CHANCE_S = 1.0
 RESERVE_S = 2.0
@@ -38,7 +40,7 @@ class Holder:
         *,
         needs: Sequence[Holder],
         singletons: Sequence[providers.BaseSingleton[Any]],
-        announce: Callable[[Record], None],
+        announce: Announce,
     ) -> None:
         loop = asyncio.get_running_loop()
         self.needs = tuple(needs)
@@ -52,9 +54,8 @@ class Holder:
         self.settled: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
         self._node = node
-        self._own: tuple[Resource[Any], ...] = ()
         self._singletons = tuple(singletons)
-        self._announce = announce
+        self._homes: dict[Announce, tuple[Resource[Any], ...]] = {announce: ()}
         self._levels: int = 1 + max((need._levels for need in needs), default=0)  # noqa: SLF001
         self._closing = asyncio.Event()
         self._deadline: float | None = None
@@ -105,6 +106,37 @@ class Holder:
         if not self._task.cancelling():
             self._task.cancel()
 
+    def lend(self, announce: Announce, node: Node) -> None:
+        """Let another container have the loaded object too.
+
+        Args:
+            announce: Called with every new record, as well.
+            node: The resource as that container's graph shows it.
+        """
+        lent = _unloaded(node)
+        for resource in lent:
+            resource.show(self.record.state, self.value)
+        self._homes[announce] = lent
+
+    def need_only(self, holders: Collection[Holder]) -> None:
+        """Let what it was built from, and is not among these, close before it."""
+        for need in self.needs:
+            if need not in holders:
+                need.users.remove(self)
+        self.needs = tuple(need for need in self.needs if need in holders)
+
+    def leave(self, announce: Announce) -> bool:
+        """Count one container less, and tell whether it was the last.
+
+        Its providers give the object no more, unless it is the last: then they do
+        until the object is closed.
+        """
+        if len(self._homes) == 1:
+            return True
+        for resource in self._homes.pop(announce):
+            resource.show(State.STOPPED)
+        return False
+
     def forget(self) -> None:
         """Drop every reference to the object."""
         self.value = None
@@ -119,7 +151,8 @@ class Holder:
             await _all(need.settled for need in self.needs)
             if not all(need.is_ready for need in self.needs):
                 return
-            self._own = _unloaded(self._node)
+            (home,) = self._homes
+            self._homes[home] = _unloaded(self._node)
             self._become(State.STARTING, started_at=time.time())
             self._limit_start()
             async with loading(self._node.provider, self.name) as value:
@@ -208,9 +241,10 @@ class Holder:
         if self._is_abandoned:  # the providers may have been started again since
             return
         self.record = replace(self.record, state=state, **changes)
-        for resource in self._own:
-            resource.show(state, *loaded)
-        self._announce(self.record)
+        for announce, lent in tuple(self._homes.items()):
+            for resource in lent:
+                resource.show(state, *loaded)
+            announce(self.record)
 
     def _call_later(
         self, delay_s: float, call: Callable[..., None], *args: Any

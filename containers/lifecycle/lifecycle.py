@@ -76,6 +76,34 @@ class Lifecycle:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    def borrow(self, lender: Lifecycle, names: Iterable[str]) -> None:
+        """Have loaded objects of another container, before this one starts.
+
+        Its start then builds the rest around them. They stay loaded until both
+        containers are stopped, in whichever order; the last one closes them. What one
+        was built from, and is not borrowed with it, may be closed before it.
+
+        Args:
+            lender: Lifecycle of a started container of the same class.
+            names: Names of resources it has loaded.
+
+        Raises:
+            RuntimeError: This one has loaded objects already.
+            KeyError: The lender has not loaded one of them.
+        """
+        if self._holders:
+            raise RuntimeError("objects are borrowed before the start, not after")
+        self._turns.bind()
+        graph = Graph.of(self._container)
+        for name in names:
+            holder = lender._holders[name]  # one class
+            holder.lend(self._announce, graph.nodes[name])
+            holder.closed.add_done_callback(self._on_closed)
+            self._holders[name] = holder
+            self._records[name] = holder.record
+        for holder in self._holders.values():
+            holder.need_only(self._holders.values())
+
     async def start(
         self,
         *roots: str,
@@ -205,13 +233,16 @@ class Lifecycle:
     ) -> StopError | asyncio.CancelledError | None:
         """Close them all, come what may; what came is returned."""
         deadline = asyncio.get_running_loop().time() + timeout_s
-        for holder in holders:
+        own = [holder for holder in holders if holder.leave(self._announce)]
+        for holder in own:
             holder.close_by(deadline)
-        cancelled = await all_closed(holders)
+        cancelled = await all_closed(own)
         for holder in holders:
-            holder.forget()
+            holder.closed.remove_done_callback(self._on_closed)
+            if holder in own:
+                holder.forget()
             del self._holders[holder.name]
-        errors = [h.close_error for h in reversed(holders) if h.close_error]
+        errors = [h.close_error for h in reversed(own) if h.close_error]
         error = StopError(errors) if errors else None
         if cancelled is not None and error is not None:
             note_trouble(cancelled, error)

@@ -45,6 +45,16 @@ class Turns:
             with self._guard:
                 self._callers -= 1
 
+    def bind(self) -> None:
+        """Tie the container to the running event loop, as loaded objects do.
+
+        Raises:
+            RuntimeError: Another event loop holds a turn or what was loaded.
+        """
+        self._join()
+        with self._guard:
+            self._callers -= 1
+
     def _join(self) -> None:
         loop = asyncio.get_running_loop()
         with self._guard:

@@ -1,6 +1,8 @@
 """The models of an app: which one answers to which name, and how each stands."""
 
+from containers.registry.change import Change
+from containers.registry.plan import Plan
 from containers.registry.registry import ModelRegistry
 from containers.registry.served_model import ModelState, ServedModel
 
-__all__ = ["ModelRegistry", "ModelState", "ServedModel"]
+__all__ = ["Change", "ModelRegistry", "ModelState", "Plan", "ServedModel"]

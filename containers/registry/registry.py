@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,8 +16,11 @@ from containers.errors import (
     UnsupportedTaskError,
 )
 from containers.lifecycle import Running
+from containers.registry.adapters import Adapters
+from containers.registry.change import Change
+from containers.registry.renewal import heal
 from containers.registry.served_model import ServedModel
-from containers.settings import ServerSettings
+from containers.settings import ServerSettings, Settings
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +34,17 @@ class ModelRegistry:
 
     Attributes:
         models: The models, in that order.
+        server: Server settings.
+        adapters: Loads and unloads LoRA adapters while the models serve.
     """
 
     def __init__(
         self, models: Mapping[str, Container], *, server: ServerSettings
     ) -> None:
         self.models = tuple(ServedModel(each, server) for each in models.values())
-        self._require_all = server.require_all_models
+        self.server = server
+        self.adapters = Adapters()
+        self._turn = asyncio.Lock()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,6 +156,39 @@ class ModelRegistry:
         if not any(model.is_ready for model in self.models):
             raise next(model.error for model in self.models if model.error)
 
+    async def reload(self, settings: Settings, *, dry_run: bool = False) -> Change:
+        """Change to new settings, all or nothing.
+
+        What is downstream of a change is built anew, all else goes on; requests in
+        flight end on what they began with.
+
+        Args:
+            settings: The new settings.
+            dry_run: Whether only to tell what would happen.
+
+        Returns:
+            What happened, or would.
+
+        Raises:
+            SettingsError: The settings cannot be changed to without a restart.
+            StartError: Something did not start; all is as it was before.
+        """
+        async with self._turn:
+            change = Change(self, settings)
+            if not dry_run:
+                await change.make()
+            return change
+
+    async def heal(self, model: ServedModel) -> None:
+        """Replace the dead engine of a model; reloads wait meanwhile.
+
+        Raises:
+            StartError: No new engine started, as often as the settings allow to try.
+            NotReadyError: The settings do not allow to try.
+        """
+        async with self._turn:
+            await heal(model)
+
     async def stop(self) -> None:
         """Stop the models in reverse order; every stop is attempted.
 
@@ -167,7 +208,7 @@ class ModelRegistry:
         try:
             await model.start()
         except Exception as error:
-            if self._require_all or len(self.models) == 1:
+            if self.server.require_all_models or len(self.models) == 1:
                 raise
             logger.error("%s did not start: %s", model.name, error)  # noqa: TRY400  # a sentence; the lifecycle has the rest
 

@@ -1,22 +1,30 @@
-"""One model of an app: its container, how it stands, what it has loaded."""
+"""One model of an app: its current generation, how it stands, what it has loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from dependency_injector.containers import Container
 
-from containers.errors import NotReadyError
-from containers.lifecycle import Running, running
+from containers.errors import NotReadyError, StopError
+from containers.lifecycle import Running
+from containers.registry.generation import Generation
 from containers.settings import ModelSettings, ServerSettings
+
+logger = logging.getLogger(__name__)
 
 ModelState = Literal[
     "not started",
     "starting",
     "ready",
     "failed",
+    "restarting",
+    "healing",
     "engine dead",
     "stopping",
     "stopped",
@@ -26,37 +34,67 @@ HINTS: dict[ModelState, str] = {
     "not started": "Models start one after the other; wait for its turn.",
     "starting": "Wait until the model is loaded.",
     "failed": "It could not be loaded; the server's log says why.",
+    "restarting": "Its engine is being replaced for new settings; ask again.",
+    "healing": "Its engine has died and is being replaced; ask again.",
     "engine dead": "The engine's process has died; restart the server.",
     "stopping": "The server is shutting down; ask another one.",
     "stopped": "The server has stopped.",
 }
+N_REMEMBERED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRecord:
+    """What is remembered of a generation.
+
+    Attributes:
+        number: 1 for the first of a start.
+        cause: Why there is it: ``start``, ``reload`` or ``heal``.
+        began_at: Seconds since the epoch when its start began.
+        seconds: Seconds its start took.
+    """
+
+    number: int
+    cause: str
+    began_at: float
+    seconds: float
 
 
 class ServedModel:
-    """One entry of ``models``, from its start to its stop.
+    """One entry of ``models``, from its start to its stop, through its generations.
 
     Args:
         container: The model's ``ModelContainer``.
         server: Settings that bound how long starting and stopping may take.
 
     Attributes:
-        container: The same.
+        generation: The current generation.
         state: Where it is in its life.
         error: Why it did not start, in state ``failed``.
         on_change: Called after every change of ``state``, on the event loop.
+        quiesce: Waits until the requests of this moment have been answered, at most
+            the seconds it is given.
+        history: Its generations of this start, oldest first; the last 50.
     """
 
     def __init__(self, container: Container, server: ServerSettings) -> None:
-        self.container = container
+        self.generation = Generation(container, number=1, cause="start")
         self.state: ModelState = "not started"
         self.error: BaseException | None = None
         self.on_change: Callable[[], None] = lambda: None
-        self._server = server
+        self.quiesce: Callable[[float], Awaitable[Any]] = asyncio.sleep
+        self.history: deque[GenerationRecord] = deque(maxlen=N_REMEMBERED)
+        self.server = server
         self._loaded: Running | None = None
-        self._stack = AsyncExitStack()
+        self._retiring: set[asyncio.Task[None]] = set()
 
     def __repr__(self) -> str:
         return f"ServedModel({self.name!r}, {self.state})"
+
+    @property
+    def container(self) -> Container:
+        """Container of the current generation."""
+        return self.generation.container
 
     @property
     def settings(self) -> ModelSettings:
@@ -109,20 +147,16 @@ class ServedModel:
             StartError: A resource did not start; nothing is left loaded.
         """
         self.error = None
-        self._enter("starting")
-        block = running(
-            self.container,
-            timeout_s=self._server.start_timeout_s,
-            resource_timeout_s=self._server.resource_start_timeout_s,
-            stop_timeout_s=self._server.stop_timeout_s,
-        )
+        self.history.clear()
+        first = Generation(self.container, number=1, cause="start")
+        self.enter("starting")
         try:
-            loaded = await self._stack.enter_async_context(block)
+            loaded = await first.start(self.server)
         except BaseException as error:
             self.error = error
-            self._enter("failed" if isinstance(error, Exception) else "stopped")
+            self.enter("failed" if isinstance(error, Exception) else "stopped")
             raise
-        self._enter("ready", loaded)
+        self.become(first, loaded)
 
     async def stop(self) -> None:
         """Close what it has loaded; a second call does nothing.
@@ -132,16 +166,46 @@ class ServedModel:
         """
         if self.state in ("not started", "stopped", "failed"):
             return
-        self._enter("stopping")
+        self.enter("stopping")
         try:
-            await self._stack.aclose()
+            for retiring in self._retiring:
+                retiring.cancel()
+            await asyncio.gather(*self._retiring, return_exceptions=True)
+            await self.generation.stop()
         finally:
-            self._enter("stopped")
+            self.enter("stopped")
 
-    def note_engine_death(self) -> None:
-        """Answer no more requests, since the engine has died."""
-        self._enter("engine dead")
+    def become(self, generation: Generation, loaded: Running) -> None:
+        """Answer requests with a generation from now on, at one stroke."""
+        self.generation = generation
+        self.history.append(
+            GenerationRecord(
+                number=generation.number,
+                cause=generation.cause,
+                began_at=generation.began_at or 0.0,
+                seconds=generation.seconds or 0.0,
+            )
+        )
+        self.enter("ready", loaded)
 
-    def _enter(self, state: ModelState, loaded: Running | None = None) -> None:
+    def retire(self, generation: Generation) -> None:
+        """Stop a generation that is no more current, once its requests are answered."""
+        task = asyncio.create_task(
+            self._retire(generation), name=f"retiring {generation!r} of {self.name}"
+        )
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    def enter(self, state: ModelState, loaded: Running | None = None) -> None:
+        """Be in a state; without loaded objects no request is answered in it."""
         self.state, self._loaded = state, loaded
         self.on_change()
+
+    async def _retire(self, generation: Generation) -> None:
+        try:
+            await self.quiesce(self.server.drain_timeout_s)
+        finally:
+            try:
+                await generation.stop()
+            except StopError as error:
+                logger.error("%r did not stop cleanly: %s", generation, error)  # noqa: TRY400  # a sentence

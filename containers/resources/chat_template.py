@@ -37,7 +37,8 @@ def chat_template(
 
     Returns:
         The loaded template. A model without one gives an object whose ``text`` is
-        ``None``: completions work, chat requests are answered with an error.
+        ``None``: completions and embeddings work, chat requests are answered with
+        an error.
 
     Raises:
         ChatTemplateError: The file is not there, the Jinja does not parse, it cannot
@@ -122,9 +123,10 @@ def _refuse_or_warn(settings: ChatSettings, vllm_config: Any) -> None:
             reason="the model has none and require_chat_template is set",
             hint=hint,
         )
-    logger.warning(
-        "The model has no chat template: chat requests will be refused. %s", hint
-    )
+    if vllm_config.model_config.runner_type == "generate":
+        logger.warning(
+            "The model has no chat template: chat requests will be refused. %s", hint
+        )
 
 
 def _try_out(template: ChatTemplate, settings: ChatSettings, tokenizer: Any) -> None:

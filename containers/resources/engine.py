@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from containers.graph import Expected
+from containers.resources.engine_processes import EngineProcesses
 from containers.settings import ModelSettings
+from containers.vllm_api.cpu_share import CpuShare
 
 EngineClient = Annotated[
     Any,
@@ -19,14 +22,21 @@ EngineClient = Annotated[
 
 
 async def engine(
-    *, settings: ModelSettings, vllm_config: Any, renderer: Any
+    *,
+    engine_processes: EngineProcesses,
+    settings: ModelSettings,
+    vllm_config: Any,
+    renderer: Any,
+    cpu_share: CpuShare,
 ) -> AsyncIterator[EngineClient]:
     """Start vLLM's engine process around the injected renderer.
 
     Args:
+        engine_processes: Where its processes come from.
         settings: The model's settings.
         vllm_config: Configuration; the engine writes into it.
         renderer: The renderer the engine uses for its own prompts.
+        cpu_share: Its part of the cores, if it computes on the CPU.
 
     Yields:
         vLLM's ``AsyncLLM``, ready to generate. Its processes end when it is closed,
@@ -36,15 +46,23 @@ async def engine(
         RuntimeError: The engine process failed; its own log lines say why.
     """
     from containers.vllm_api.engine import EngineStart, start_engine, stop_engine
+    from containers.vllm_api.statistics import count_tool_calls, statistics_logged
 
+    log_stats = not settings.engine.get("disable_log_stats", False)
     start = EngineStart(
         vllm_config=vllm_config,
         renderer=renderer,
+        processes=engine_processes,
+        cpu_share=cpu_share,
         log_requests=settings.chat.enable_log_requests,
-        log_stats=not settings.engine.get("disable_log_stats", False),
+        log_stats=log_stats,
+        aggregate_logging=settings.engine.get("aggregate_engine_logging", False),
     )
+    if settings.chat.tool_call_parser is not None:
+        count_tool_calls(settings.name)
     started = await start_engine(start)
     try:
-        yield started
+        async with statistics_logged(started) if log_stats else nullcontext():
+            yield started
     finally:
         await stop_engine(started)

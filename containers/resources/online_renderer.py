@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from containers.chat_template import ChatTemplate
-from containers.errors import SettingsError
 from containers.graph import Expected
+from containers.resources.parsers import known_parsers
 from containers.settings import ChatSettings
 
 BuiltOnlineRenderer = Annotated[
@@ -44,26 +44,12 @@ def online_renderer(
     from containers.serving.options import rendering_options
 
     require_chat_template(chat_template, owner="online_renderer")
-    try:
+    with known_parsers(settings):
         built = vllm_api.OnlineRenderer(
             vllm_config.model_config,
             renderer,
             trust_request_mm_kwargs=settings.trust_request_mm_kwargs,
-            **rendering_options(settings, chat_template),
+            **rendering_options(settings, chat_template, of=vllm_api.OnlineRenderer),
         )
-    except (TypeError, KeyError) as error:
-        _refuse_parser(settings, error)
-        raise
     built.warmup()
     return built
-
-
-def _refuse_parser(settings: ChatSettings, error: Exception) -> None:
-    for key in ("tool_call_parser", "reasoning_parser"):
-        name = getattr(settings, key)
-        if name and repr(name) in str(error):
-            raise SettingsError(
-                key=f"chat.{key}",
-                reason=f"vLLM has no parser called {name!r}",
-                hint="Take one of those that vLLM's documentation lists.",
-            ) from error

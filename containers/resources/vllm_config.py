@@ -36,9 +36,7 @@ def vllm_config(*, settings: ModelSettings, model: str) -> BuiltConfig:
     from containers.vllm_api.configuration import create_vllm_config
 
     _import_plugins(settings)
-    arguments = revealed(settings.engine)
-    if settings.chat.reasoning_parser:
-        arguments["reasoning_parser"] = settings.chat.reasoning_parser
+    arguments = _arguments(settings)
     try:
         return create_vllm_config(
             model=model, served_model_name=settings.names, arguments=arguments
@@ -48,6 +46,24 @@ def vllm_config(*, settings: ModelSettings, model: str) -> BuiltConfig:
         raise _refused(settings, _in_words(error)) from None
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise _refused(settings, str(error)) from error
+
+
+def _arguments(settings: ModelSettings) -> dict[str, Any]:
+    """Engine arguments, with what ``vllm serve`` adds from its front-end arguments.
+
+    Source:
+        vllm/entrypoints/launchers/cli_args.py ``propagate_flash_late_interaction``
+        (0.32.0).
+    """
+    arguments = revealed(settings.engine)
+    if settings.chat.reasoning_parser:
+        arguments["reasoning_parser"] = settings.chat.reasoning_parser
+    if not settings.chat.enable_flash_late_interaction:
+        arguments["pooler_config"] = {
+            **(arguments.get("pooler_config") or {}),
+            "enable_flash_late_interaction": False,
+        }
+    return arguments
 
 
 def _refused(settings: ModelSettings, words: str) -> SettingsError:

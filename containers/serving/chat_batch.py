@@ -50,7 +50,7 @@ class ServingChatBatch(OpenAIServingChatBatch):
             enable_log_outputs=settings.enable_log_outputs,
             enable_log_deltas=settings.enable_log_deltas,
             enable_per_request_metrics=settings.enable_per_request_metrics,
-            **conversation_options(settings, chat_template),
+            **conversation_options(settings, chat_template, of=OpenAIServingChatBatch),
         )
         self.tokenizer = tokenizer
         self.system_fingerprint = fingerprint(settings, vllm_config)

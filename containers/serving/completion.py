@@ -46,6 +46,8 @@ class ServingCompletion(OpenAIServingCompletion):
             enable_prompt_tokens_details=settings.enable_prompt_tokens_details,
             enable_force_include_usage=settings.enable_force_include_usage,
             enable_per_request_metrics=settings.enable_per_request_metrics,
+            enable_log_outputs=settings.enable_log_outputs,
+            enable_log_deltas=settings.enable_log_deltas,
         )
         self.tokenizer = tokenizer
         self.system_fingerprint = fingerprint(settings, vllm_config)

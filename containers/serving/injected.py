@@ -65,8 +65,17 @@ def require_built_around(
         InjectionError: Tokenizer or template is not loaded, or the renderer was built
             around another tokenizer, so that prompts would not be this one's.
     """
-    require_tokenizer(tokenizer, owner=owner)
     require_chat_template(chat_template, owner=owner)
+    require_renderer_of(renderer, tokenizer=tokenizer, owner=owner)
+
+
+def require_renderer_of(renderer: Any, *, tokenizer: Any, owner: str) -> None:
+    """Refuse a renderer that was built around another tokenizer.
+
+    Raises:
+        InjectionError: The tokenizer is not loaded, or not the renderer's.
+    """
+    require_tokenizer(tokenizer, owner=owner)
     if tokenizer_of(renderer) is not tokenizer:
         raise InjectionError(
             owner=owner,

@@ -46,7 +46,23 @@ class ServingMessages(AnthropicServingMessages):
             enable_log_outputs=settings.enable_log_outputs,
             enable_log_deltas=settings.enable_log_deltas,
             disabled_thinking_effort=settings.anthropic_disabled_thinking_effort,
-            **conversation_options(settings, chat_template),
+            **conversation_options(
+                settings, chat_template, of=AnthropicServingMessages
+            ),
         )
         self.tokenizer = tokenizer
         self.system_fingerprint = fingerprint(settings, vllm_config)
+
+    @staticmethod
+    def _detect_merge_inline_system(chat_template: str | None) -> bool:
+        """Try a second system message, as vLLM does, with any template.
+
+        vLLM expects Jinja's own errors alone. A template that adds up what cannot be
+        added raises a ``TypeError``, which must not keep the model from starting.
+        """
+        try:
+            return bool(
+                AnthropicServingMessages._detect_merge_inline_system(chat_template)  # noqa: SLF001  # overridden here
+            )
+        except Exception:  # noqa: BLE001  # whatever Jinja lets a template do
+            return True

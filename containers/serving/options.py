@@ -8,17 +8,31 @@ from containers import vllm_api
 from containers.chat_template import ChatTemplate
 from containers.serving.injected import request_logger
 from containers.settings import ChatSettings
+from containers.vllm_api.front_end import taken_by
+
+
+def passed_on(settings: ChatSettings, *, of: type[Any]) -> dict[str, Any]:
+    """Those of ``chat.frontend`` that the constructor of vLLM's class takes."""
+    own = taken_by(of, settings.frontend)
+    return {name: settings.frontend[name] for name in own}
 
 
 def rendering_options(
-    settings: ChatSettings, chat_template: ChatTemplate
+    settings: ChatSettings, chat_template: ChatTemplate, *, of: type[Any]
 ) -> dict[str, Any]:
     """How requests become prompts: of the online renderer and the online derenderer.
+
+    Args:
+        settings: The model's chat settings.
+        chat_template: Loaded chat template.
+        of: vLLM's class that is built, which also takes those of ``chat.frontend``
+            that are its own.
 
     Source:
         vllm/entrypoints/launchers/api_server/app_state.py (0.32.0).
     """
     return {
+        **passed_on(settings, of=of),
         "request_logger": request_logger(settings),
         "chat_template": chat_template.explicit,
         "chat_template_content_format": chat_template.content_format,
@@ -36,14 +50,21 @@ def rendering_options(
 
 
 def conversation_options(
-    settings: ChatSettings, chat_template: ChatTemplate
+    settings: ChatSettings, chat_template: ChatTemplate, *, of: type[Any]
 ) -> dict[str, Any]:
     """How conversations are answered: of chat, responses, messages and their kin.
+
+    Args:
+        settings: The model's chat settings.
+        chat_template: Loaded chat template.
+        of: vLLM's class that is built, which also takes those of ``chat.frontend``
+            that are its own.
 
     Source:
         vllm/entrypoints/generate/api_router.py ``init_generate_state`` (0.32.0).
     """
     return {
+        **passed_on(settings, of=of),
         "request_logger": request_logger(settings),
         "chat_template": chat_template.explicit,
         "chat_template_content_format": chat_template.content_format,

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from containers.settings.frontend import checked_frontend
 from containers.settings.problems import Problems, refuse, refuse_keys
-from containers.settings.section import NonEmpty, Section
+from containers.settings.section import BARE_AS_EMPTY, NonEmpty, Section
 
 
 def _template(value: str | None) -> str | None:
@@ -41,7 +42,8 @@ class ChatSettings(Section):
         tool_call_parser: vLLM's parser that reads tool calls from the model's text.
         tool_parser_plugin: Path of a Python file that registers further such parsers.
         tool_strict_level: Which tool calls are held to their form: ``auto`` as requests
-            say, ``function`` every call's frame, ``parameter`` its arguments too.
+            say, ``function`` every call's frame, ``parameter`` its arguments too;
+            ``None`` for the tool parser's own level, which mostly is ``auto``.
         exclude_tools_when_tool_choice_none: Whether ``tool_choice: none`` also keeps
             the tools out of the prompt.
         reasoning_parser: vLLM's parser that reads the reasoning from the text.
@@ -63,7 +65,13 @@ class ChatSettings(Section):
             MCP servers, separated by commas.
         anthropic_disabled_thinking_effort: Reasoning effort of Messages requests that
             turn thinking off, or ``auto`` to find out what the template takes.
+        enable_flash_late_interaction: Whether a model of one vector a token compares
+            texts where its engine is, rather than in this process.
+        cohere_is_reasoning_model: Whether Cohere's Chat API tells the model's reasoning
+            as such, rather than as ``tool_plan``.
         log_error_stack: Whether error answers are logged with their traceback.
+        frontend: Further front-end arguments of the installed vLLM, by its own names:
+            those that have no key of their own here, as a newer vLLM's.
 
     Source: ``vllm serve --help=Frontend`` of vLLM 0.32. ``log_error_stack`` is off also
     where ``VLLM_SERVER_DEV_MODE`` is set.
@@ -79,7 +87,7 @@ class ChatSettings(Section):
     enable_auto_tool_choice: bool = False
     tool_call_parser: NonEmpty | None = None
     tool_parser_plugin: NonEmpty | None = None
-    tool_strict_level: Literal["auto", "function", "parameter"] = "auto"
+    tool_strict_level: Literal["auto", "function", "parameter"] | None = None
     exclude_tools_when_tool_choice_none: bool = False
     reasoning_parser: NonEmpty | None = None
     enable_prompt_tokens_details: bool = False
@@ -96,7 +104,12 @@ class ChatSettings(Section):
     anthropic_disabled_thinking_effort: Literal[
         "auto", "none", "low", "medium", "high", "xhigh", "max"
     ] = "auto"
+    enable_flash_late_interaction: bool = True
+    cohere_is_reasoning_model: bool = True
     log_error_stack: bool = False
+    frontend: Annotated[
+        dict[str, Any], BARE_AS_EMPTY, AfterValidator(checked_frontend)
+    ] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _needed_together(self) -> Self:

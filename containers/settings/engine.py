@@ -7,7 +7,9 @@ from typing import Any
 from pydantic import SecretStr
 from pydantic_core import PydanticCustomError
 
+from containers.settings.location import is_free_text
 from containers.settings.problems import Problems, refuse, refuse_keys, unknown_key
+from containers.settings.secrets import hidden, in_clear, secrets_in
 from containers.settings.sentences import described
 from containers.vllm_api.engine_arguments import engine_arguments
 from containers.vllm_api.fitting import Misfit, misfits
@@ -48,7 +50,7 @@ def checked_engine(engine: dict[str, Any]) -> dict[str, Any]:
         if known is not None and kind is None:
             problems[key,] = unknown_key()
         elif kind is not None and not is_unset:
-            problems |= _problems_of_type(kind, key, value)
+            problems |= problems_of_type(kind, key, value)
     if problems:
         raise refuse_keys(problems)
     return {key: _hidden(key, value) for key, value in engine.items()}
@@ -56,10 +58,7 @@ def checked_engine(engine: dict[str, Any]) -> dict[str, Any]:
 
 def revealed(engine: dict[str, Any]) -> dict[str, Any]:
     """Engine arguments with their secrets in clear, for vLLM alone."""
-    return {
-        key: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for key, value in engine.items()
-    }
+    return {key: in_clear(value) for key, value in engine.items()}
 
 
 def _problem_of_name(key: str, value: Any) -> PydanticCustomError | None:
@@ -70,33 +69,37 @@ def _problem_of_name(key: str, value: Any) -> PydanticCustomError | None:
     return None
 
 
-def _problems_of_type(kind: Kind, key: str, value: Any) -> Problems:
-    if isinstance(value, SecretStr):
-        value = value.get_secret_value()
-    hidden = "a value that is not shown" if is_secret(kind) else ""
+def problems_of_type(kind: Kind, key: str, value: Any) -> Problems:
+    """What is wrong with the type of one argument's value, at any depth."""
+    value = in_clear(value)
+    stand_in = "a value that is not shown" if is_secret(kind) else ""
     return {
-        misfit.path: _refused(misfit, hidden) for misfit in misfits(kind, value, (key,))
+        misfit.path: _refused(misfit, stand_in)
+        for misfit in misfits(kind, value, (key,))
     }
 
 
-def _refused(misfit: Misfit, hidden: str) -> PydanticCustomError:
+def _refused(misfit: Misfit, stand_in: str) -> PydanticCustomError:
     if not misfit.expected:
         return unknown_key()
     value = misfit.value
     if isinstance(value, str) and "'" in misfit.expected:
         return refuse(f"is {{value}}, must be {misfit.expected}", "", value=value)
-    shown = described(value, hidden)
+    shown = described(value, stand_in)
     return refuse(f"takes {misfit.expected}, got {{value}}", "", shown=shown)
 
 
 def _hidden(key: str, value: Any) -> Any:
+    if is_free_text(("models", 0, "engine", key)):
+        return value
     kind = (engine_arguments() or {}).get(key)
-    return SecretStr(value) if isinstance(value, str) and is_secret(kind) else value
+    if isinstance(value, str) and is_secret(kind):
+        return SecretStr(value)
+    return hidden(key, value)
 
 
 def without_secrets(text: str, engine: dict[str, Any]) -> str:
     """A text in which no secret of these engine arguments is left."""
-    for value in engine.values():
-        if isinstance(value, SecretStr) and value.get_secret_value():
-            text = text.replace(value.get_secret_value(), str(value))
+    for secret in secrets_in(engine):
+        text = text.replace(secret, str(SecretStr(secret)))
     return text

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 
 from containers.vllm_api.engine_arguments import engine_arguments
+from containers.vllm_api.front_end import passed_on_arguments
 from containers.vllm_api.kinds import (
     ANYTHING,
     NULL,
@@ -31,6 +32,7 @@ _SCALARS: dict[Any, Kind] = {
     type(None): NULL,
 }
 _ENGINE = "engine"
+_FRONTEND = "frontend"
 
 
 @cache
@@ -66,4 +68,6 @@ def _fields(section: type[BaseModel]) -> Mapping[str, Kind]:
     known = engine_arguments()
     if _ENGINE in fields and known is not None:
         fields[_ENGINE] = Record(_ENGINE, lambda: known)
+    if _FRONTEND in fields and known is not None:
+        fields[_FRONTEND] = Record(_FRONTEND, passed_on_arguments)
     return fields

@@ -15,7 +15,7 @@ from containers.settings.kinds import kind_of_section
 from containers.settings.location import Location, dotted
 from containers.settings.origin import Origin, Origins
 from containers.settings.overrides import with_override
-from containers.settings.places import is_path, placed_model, placed_server
+from containers.settings.places import is_it, is_path, placed_model, placed_server
 from containers.settings.problems import first_of, settings_error
 from containers.settings.root import FILLED
 from containers.settings.tree import Tree, covered, plain, tree_of, walked
@@ -76,7 +76,7 @@ def _layers(
 
 def _refuse_forgotten_key(settings: Settings, environment: Mapping[str, str]) -> None:
     """vLLM would ask for this key; without ``api_keys`` we would let everybody in."""
-    if environment.get(VLLM_KEY) and settings.server.api_keys is None:
+    if environment.get(VLLM_KEY) and not settings.server.wants_key:
         raise SettingsError(
             key=dotted(KEYS),
             reason=f"is not set, but the environment variable {VLLM_KEY} is",
@@ -95,7 +95,7 @@ def _placed(settings: S, origins: Origins) -> S:
     ]
     for index, model in enumerate(models):
         for n, module in enumerate(model.lora.modules):
-            if is_path(module.path) and not Path(module.path).is_dir():
+            if is_path(module.path) and not is_it(Path(module.path), Path.is_dir):
                 location = ("models", index, "lora", "modules", n, "path")
                 raise _error(location, origins, "is no folder", "Check the path.")
     server = placed_server(settings.server, folder_of)

@@ -46,7 +46,6 @@ def _left_out(reason: str, *names: str) -> tuple[Option, ...]:
 
 
 _ONE_ENGINE = "one process serves one engine; start more servers behind a balancer"
-_NO_ROUTE = "the routes it is about are not served in this release"
 
 FRONT_END: tuple[Option, ...] = (
     Option("model_tag", "models[].source"),
@@ -88,6 +87,7 @@ FRONT_END: tuple[Option, ...] = (
     *_chat("enable_force_include_usage", "enable_log_outputs", "enable_log_deltas"),
     *_chat("tool_server", "anthropic_disabled_thinking_effort"),
     *_chat("log_error_stack", "fingerprint_mode", "fingerprint_value"),
+    *_chat("enable_flash_late_interaction"),
     Option("lora_modules", "models[].lora.modules"),
     Option(
         "cohere_format",
@@ -106,12 +106,8 @@ FRONT_END: tuple[Option, ...] = (
         "",
         "uvicorn does not read it, so in vLLM it has no effect either",
     ),
-    *_left_out(_NO_ROUTE, "cohere_is_reasoning_model", "enable_scale_out"),
-    Option(
-        "enable_flash_late_interaction",
-        "",
-        f"{_NO_ROUTE}; the engine's half is engine.pooler_config",
-    ),
+    *_server("enable_scale_out"),
+    *_chat("cohere_is_reasoning_model"),
 )
 """Options of vLLM's front end."""
 

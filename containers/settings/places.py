@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from containers.settings.location import Location
 from containers.settings.lora import LoraModule
 from containers.settings.model import ModelSettings
-from containers.settings.server import ServerSettings
+from containers.settings.server import ApiKey, ServerSettings
 
 FolderOf = Callable[[Location], Path]
 """Gives the folder that a relative path at a location is meant from."""
@@ -71,7 +73,7 @@ def names_folder(source: str, folder: Path) -> bool:
     """Whether a model's or adapter's source is a folder, seen from another."""
     if source.startswith("package:"):
         return False
-    return is_path(source) or _is(folder / Path(source).expanduser(), Path.is_dir)
+    return is_path(source) or is_it(folder / _expanded(source), Path.is_dir)
 
 
 def names_text_file(template: str, folder: Path | None) -> bool:
@@ -83,34 +85,49 @@ def names_text_file(template: str, folder: Path | None) -> bool:
     """
     if _JINJA & set(template):
         return False
-    path = Path(template).expanduser()
+    path = _expanded(template)
     is_file_name = (
         template.startswith(_PATH_STARTS) or path.suffix in _TEMPLATE_SUFFIXES
     )
-    return is_file_name or (folder is not None and _is(folder / path, Path.is_file))
+    return is_file_name or (folder is not None and is_it(folder / path, Path.is_file))
 
 
 def _module(module: LoraModule, folder: Path) -> LoraModule:
     return module.model_copy(update={"path": _source(module.path, folder)})
 
 
+def _entry(entry: SecretStr | ApiKey, folder: Path) -> SecretStr | ApiKey:
+    if isinstance(entry, SecretStr) or entry.key_file is None:
+        return entry
+    return entry.model_copy(update={"key_file": _file(entry.key_file, folder)})
+
+
 def _file(path: str | None, folder: Path) -> str | None:
-    return None if path is None else str(folder / Path(path).expanduser())
+    return None if path is None else str(folder / _expanded(path))
 
 
 def _source(source: str, folder: Path) -> str:
     """A folder's name looks like a Hugging Face id: the folder wins if it exists."""
-    path = folder / Path(source).expanduser()
+    path = folder / _expanded(source)
     return str(path) if names_folder(source, folder) else source
 
 
 def _template(template: str | None, folder: Path) -> str | None:
     if template is None or not names_text_file(template, folder):
         return template
-    return str(folder / Path(template).expanduser())
+    return str(folder / _expanded(template))
 
 
-def _is(path: Path, test: Callable[[Path], bool]) -> bool:
+def _expanded(path: str) -> Path:
+    """The path with ``~`` filled in; as it is where nobody has that home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def is_it(path: Path, test: Callable[[Path], bool]) -> bool:
+    """Whether a path, which may be none at all, is a folder or a file."""
     try:
         return test(path)
     except (OSError, ValueError):

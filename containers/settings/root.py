@@ -8,9 +8,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
 
+from containers.errors import SettingsError
 from containers.settings.location import Location, is_free_text
 from containers.settings.model import ModelSettings
 from containers.settings.origin import Origins
+from containers.settings.performance import PerformanceSettings
 from containers.settings.problems import Problems, refuse, refuse_keys
 from containers.settings.section import BARE_AS_EMPTY, Section
 from containers.settings.server import ServerSettings
@@ -40,11 +42,13 @@ class Settings(Section):
 
     Attributes:
         server: The HTTP server.
+        performance: Ways to be faster.
         models: The models, the default one first; no name, an adapter's neither, may be
             there twice.
     """
 
     server: Annotated[ServerSettings, BARE_AS_EMPTY] = ServerSettings()
+    performance: Annotated[PerformanceSettings, BARE_AS_EMPTY] = PerformanceSettings()
     models: Annotated[list[ModelSettings], AfterValidator(_distinct)]
     _origins: Origins = PrivateAttr(default_factory=Origins)
 
@@ -80,6 +84,22 @@ class Settings(Section):
 
         known = os.environ if environment is None else environment
         return load(cls, paths, known, overrides)
+
+    def index_of(self, name: str | None) -> int:
+        """Place of the model that has this name; of the first without one.
+
+        Raises:
+            SettingsError: No model has it.
+        """
+        if name is None:
+            return 0
+        for index, model in enumerate(self.models):
+            if name in model.names:
+                return index
+        names = ", ".join(model.name for model in self.models)
+        raise SettingsError(
+            key="models", reason=f"has none that is named {name}", hint=f"Take {names}."
+        )
 
     @model_validator(mode="before")
     @classmethod

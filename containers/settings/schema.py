@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,10 +12,12 @@ from containers.settings.canary import CanarySettings
 from containers.settings.chat import ChatSettings
 from containers.settings.descriptions import described_fields, summary
 from containers.settings.engine import ELSEWHERE, REFUSED
+from containers.settings.frontend import frontend_arguments
 from containers.settings.lora import LoraModule, LoraSettings
 from containers.settings.model import ModelSettings
+from containers.settings.performance import PerformanceSettings
 from containers.settings.root import Settings
-from containers.settings.server import ServerSettings
+from containers.settings.server import ApiKey, ServerSettings
 from containers.vllm_api.engine_arguments import engine_arguments
 from containers.vllm_api.kinds import (
     Choice,
@@ -33,6 +36,8 @@ Schema = dict[str, Any]
 SECTIONS: tuple[type[BaseModel], ...] = (
     Settings,
     ServerSettings,
+    ApiKey,
+    PerformanceSettings,
     ModelSettings,
     ChatSettings,
     LoraSettings,
@@ -72,7 +77,9 @@ def json_schema(*, is_overlay: bool = False) -> Schema:
         }
     definitions["placeholder"] = PLACEHOLDER
     model = definitions[ModelSettings.__name__]
-    model["properties"]["engine"] |= _Engine(definitions).schema()
+    installed = _Installed(definitions)
+    model["properties"]["engine"] |= installed.engine()
+    definitions[ChatSettings.__name__]["properties"]["frontend"] |= installed.frontend()
     title = "config.yaml of vllm-di"
     if is_overlay:
         title = "A file over a config.yaml of vllm-di"
@@ -118,18 +125,23 @@ def _with_option(field: Schema, option: Schema) -> Schema:
     return {**about, "anyOf": [*options, *([] if option in options else [option])]}
 
 
-class _Engine:
-    """Schemas of vLLM's engine arguments and their nested configurations."""
+class _Installed:
+    """Schemas of vLLM's arguments and their nested configurations."""
 
     def __init__(self, definitions: Schema) -> None:
         self._definitions = definitions
 
-    def schema(self) -> Schema:
+    def engine(self) -> Schema:
         """Schema of the ``engine`` section."""
-        known = engine_arguments()
+        return self._section(engine_arguments(), {*ELSEWHERE, *REFUSED})
+
+    def frontend(self) -> Schema:
+        """Schema of the ``chat.frontend`` section."""
+        return self._section(engine_arguments() and frontend_arguments(), set())
+
+    def _section(self, known: Mapping[str, Kind] | None, left_out: set[str]) -> Schema:
         if known is None:
             return {"type": ["object", "null"]}
-        left_out = {*ELSEWHERE, *REFUSED}
         return {
             "type": ["object", "null"],
             "properties": {

@@ -14,6 +14,7 @@ from containers.settings.engine import SHARED_WITH_CHAT
 from containers.settings.location import Location
 from containers.settings.origin import DEFAULT, Origins
 from containers.settings.root import Settings
+from containers.settings.secrets import hidden
 from containers.settings.section import Section
 
 BY_VLLM = "vLLM"
@@ -72,8 +73,8 @@ class _Printer:
         elif _is_listed(value):
             yield _Line(head)
             for index, each in enumerate(value):
-                inside = self.section(each, (*location, index), indent + _INDENT)
-                yield from _as_item(inside, indent)
+                item = self._item(each, (*location, index), indent)
+                yield from _as_item(item, indent)
         elif location[-1:] == ("engine",):
             yield from self._engine(head, value, location, indent)
         elif isinstance(value, dict) and value:
@@ -84,11 +85,19 @@ class _Printer:
         else:
             yield _Line(f"{head} {_flow(value)}", self._origin(location))
 
+    def _item(self, item: Any, location: Location, indent: str) -> Iterator[_Line]:
+        if isinstance(item, Section):
+            return self.section(item, location, indent + _INDENT)
+        text = f"{indent}{_INDENT}{_flow(item)}"
+        return iter([_Line(text, self._origin(location))])
+
     def _engine(
         self, head: str, value: dict[str, Any], location: Location, indent: str
     ) -> Iterator[_Line]:
         index = location[1]
-        resolved = self._effective[int(index)] if self._effective else {}
+        resolved = (
+            hidden("", dict(self._effective[int(index)])) if self._effective else {}
+        )
         if not value and not resolved:
             yield _Line(f"{head} {{}}", self._origin(location))
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,6 +14,9 @@ from yaml.reader import ReaderError
 
 from containers.errors import SettingsError
 from containers.settings.document import Document
+
+_MISREAD = re.compile(r"[-+]?(0[0-9_]|[0-9][0-9_]*:)")
+"""``017`` is 15 to YAML 1.1, and ``1:30`` is 90."""
 
 _MAX_BYTES = 2**20
 _MAX_VALUES = 100_000
@@ -29,6 +33,25 @@ class _Loader(yaml.SafeLoader):
             kind = node.tag.rpartition(":")[2]
             problem = f"this is no valid {kind}"
             raise ConstructorError(None, None, problem, node.start_mark) from error
+
+    def construct_number(self, node: ScalarNode) -> Any:
+        """A number, unless YAML makes another of it than a reader does."""
+        is_whole = node.tag.endswith(":int")
+        made = self.construct_yaml_int if is_whole else self.construct_yaml_float
+        number = made(node)
+        if _MISREAD.match(node.value):
+            raise ConstructorError(
+                None,
+                None,
+                f"{node.value} is the number {number} to YAML: write that one, "
+                "or text in quotes",
+                node.start_mark,
+            )
+        return number
+
+
+for _tag in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_number)
 
 
 def read(path: Path) -> Document:

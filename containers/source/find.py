@@ -55,8 +55,16 @@ def folder_or_hub_id(source: str) -> str:
     Raises:
         SourceError: It is neither.
     """
-    path = Path(source).expanduser()
-    if path.is_dir():
+    try:
+        path = Path(source).expanduser()
+        is_folder = path.is_dir()
+    except (OSError, RuntimeError) as error:  # too long a name, or nobody's home
+        raise SourceError(
+            source=source,
+            reason=f"it cannot be looked for: {_words(error)}",
+            hint="Give an existing folder, package:NAME, or an id such as org/model.",
+        ) from None
+    if is_folder:
         if not any((path / name).is_file() for name in _CONFIG_FILES):
             raise SourceError(
                 source=source,
@@ -77,3 +85,8 @@ def folder_or_hub_id(source: str) -> str:
             hint="Give an existing folder, package:NAME, or an id such as org/model.",
         )
     return source
+
+
+def _words(error: OSError | RuntimeError) -> str:
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return strerror or str(error).rstrip(".")

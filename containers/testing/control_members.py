@@ -60,6 +60,11 @@ class ControlMembers:
         return self._ledger.is_dead
 
     @property
+    def should_keep_api_server_alive(self) -> bool:
+        """No: a server whose engine has died ends."""
+        return False
+
+    @property
     def dead_error(self) -> BaseException:
         """What a request to a dead engine raises."""
         error: BaseException = vllm_api.EngineDeadError()
@@ -84,16 +89,21 @@ class ControlMembers:
         self._ledger.abort(ids)
 
     async def pause_generation(
-        self, *, mode: PauseMode = "abort", clear_cache: bool = True
+        self,
+        *,
+        mode: PauseMode = "abort",
+        wait_for_inflight_requests: bool = False,
+        clear_cache: bool = True,
     ) -> None:
         """Stop generating; requests that come wait for ``resume_generation``.
 
         Args:
             mode: What happens to running requests: ``abort`` ends them, ``wait``
                 lets them finish first, ``keep`` holds them until the engine resumes.
+            wait_for_inflight_requests: The mode ``wait``, as vLLM 0.31 spells it too.
             clear_cache: Without effect.
         """
-        await self._ledger.pause(mode)
+        await self._ledger.pause("wait" if wait_for_inflight_requests else mode)
 
     async def resume_generation(self) -> None:
         """Generate again."""

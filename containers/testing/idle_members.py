@@ -16,7 +16,7 @@ class IdleMembers:
     """The engine room: profiling, caches, weights, scaling, fault handling.
 
     Source:
-        vllm/engine/protocol.py ``EngineClient`` (0.32.0).
+        vllm/engine/protocol.py ``EngineClient`` (0.33.0).
     """
 
     _weight_version = "default"
@@ -47,6 +47,7 @@ class IdleMembers:
         *,
         delay_iterations: int | None = None,
         max_iterations: int | None = None,
+        profiler_kwargs: dict[str, Any] | None = None,
     ) -> None:
         """Nothing to profile."""
 
@@ -74,6 +75,12 @@ class IdleMembers:
         self, new_data_parallel_size: int, drain_timeout: int = 300
     ) -> None:
         """No expert parallelism to scale."""
+
+    async def get_external_elastic_ep_status(
+        self,
+    ) -> dict[str, str | int | None] | None:
+        """No expert parallelism has a status."""
+        return None
 
     async def collective_rpc(
         self,

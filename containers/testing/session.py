@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from copy import copy
-from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any
 
 from dependency_injector.containers import Container
-from pydantic import BaseModel
 from starlette.types import ASGIApp
 
-from containers import resources
 from containers.errors import GraphError, SourceError
-from containers.lifecycle import Resource, lifecycle_of
-from containers.lifecycle.resource import BuilderKind
+from containers.lifecycle import lifecycle_of
 from containers.model import ModelContainer
 from containers.settings import ModelSettings
+from containers.testing.cassettes import Mode, RecordingEngine, ReplayEngine
+from containers.testing.cassettes.secrets import Secret
 from containers.testing.http import AppTransport, OwnLoop
 from containers.testing.leaks import tasks_left
 from containers.testing.overrides import claim_doubles, overrides_of
+from containers.testing.shared_builds import SharedBuilds
 from containers.testing.tiny_model import tiny_model
 
 TINY = "tiny"
@@ -36,40 +34,18 @@ class SharedSession:
     def __init__(self) -> None:
         self.loop = OwnLoop()
         self._engines: dict[str, Container] = {}
-        self._built: dict[tuple[Any, ...], Any] = {}
+        self._builds = SharedBuilds()
+        self._recorded: set[Path] = set()
         self._is_frozen = False
 
     def container(self, settings: ModelSettings) -> Container:
         """A container that shares config and template with others of these settings.
 
-        No engine may start from it: that would write into the config. Making these
-        two is most of what a start costs when the engine is a double.
+        No engine may start from it: that would write into the config.
         """
         container = ModelContainer(settings=settings)
-        self._share(container.vllm_config, finish=_remember)
-        self._share(container.chat_template)
-        for provider in container.providers.values():
-            if isinstance(provider, Resource):
-                _build_without_thread(provider)
+        self._builds.share(container)
         return container
-
-    def _share(
-        self, resource: Any, finish: Callable[[Any], None] = lambda _: None
-    ) -> None:
-        """Let a resource be built once for the same arguments."""
-        build = resource.provides
-
-        @wraps(build)
-        def built(**injected: Any) -> Any:
-            key = (build, *(_identity(value) for value in injected.values()))
-            if key not in self._built:
-                value = build(**injected)
-                finish(value)
-                # With its arguments: an id is unique only as long as they live.
-                self._built[key] = value, injected
-            return self._built[key][0]
-
-        resource.set_provides(built)
 
     def real_engine(self, settings: ModelSettings) -> Any:
         """A real engine of these settings, started once for the whole session.
@@ -85,6 +61,36 @@ class SharedSession:
             self.loop.run(lifecycle_of(container).start("engine"))
             self._engines[key] = container
         return self._engines[key].engine()
+
+    def cassette(
+        self,
+        settings: Callable[[], ModelSettings],
+        path: Path,
+        *,
+        mode: Mode,
+        delays: bool = False,
+        secrets: Iterable[Secret] = (),
+    ) -> Any:
+        """An engine that records, or replays where nothing is to be recorded.
+
+        A cassette that several tests share is replaced, or made, once: the others add
+        what they ask beside.
+
+        Args:
+            settings: Gives the settings of the real engine, if one is needed.
+            path: The cassette.
+            mode: What is recorded.
+            delays: Whether a replay waits as long as it took.
+            secrets: Texts or patterns to keep out of it.
+        """
+        is_known = path in self._recorded
+        if mode == "none" or (mode == "once" and path.exists() and not is_known):
+            return ReplayEngine(path, delays=delays, secrets=secrets)
+        engine = self.real_engine(settings())
+        self._recorded.add(path)
+        return RecordingEngine(
+            engine, path, mode="new" if is_known else mode, secrets=secrets
+        )
 
     @contextmanager
     def serving(
@@ -148,33 +154,6 @@ def _require_weights(source: str) -> None:
             reason="it has no weights, and recording asks a real engine",
             hint="Define a fixture serving_settings of session scope.",
         )
-
-
-def _identity(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump_json()
-    return value if isinstance(value, str) else id(value)
-
-
-def _build_without_thread(resource: Resource[Any]) -> None:
-    """Call a plain function of ours on the loop: a thread costs more than it does."""
-    build: Any = resource.provides
-    is_plain = BuilderKind.of(build) is BuilderKind.FUNCTION
-    if is_plain and build.__module__.startswith(resources.__name__):
-
-        @wraps(build)
-        async def built(**injected: Any) -> Any:
-            return build(**injected)
-
-        resource.set_provides(built)
-
-
-def _remember(config: Any) -> None:
-    """Let a ``VllmConfig`` find out once what every serving object asks it anew."""
-    config.compute_hash = cache(config.compute_hash)
-    for name in ("try_get_generation_config", "get_diff_sampling_param"):
-        found = getattr(config.model_config, name)()
-        setattr(config.model_config, name, partial(copy, found))
 
 
 def _collect_engine() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from containers.vllm_api.arguments import adapted
 from containers.vllm_api.builds import broken_companion
-from containers.vllm_api.names import NAMES, place_of
+from containers.vllm_api.names import NAMES, came_with, place_of
 from containers.vllm_api.release import (
     INSTALL_HINT,
     installed_version,
@@ -22,7 +22,16 @@ from containers.vllm_api.release import (
     release_line,
 )
 
-__all__ = ["NAMES", "installed_version", "is_supported", "release_line"]
+__all__ = ["NAMES", "installed_version", "is_supported", "offers", "release_line"]
+
+
+def offers(name: str) -> bool:
+    """Whether the installed vLLM has one of our names, which a later one brought.
+
+    Raises:
+        VllmMismatchError: vLLM is absent, unsupported or half installed.
+    """
+    return came_with(name, release_line()) is None
 
 
 def __getattr__(name: str) -> Any:
@@ -35,6 +44,9 @@ def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     line = release_line()
+    later = came_with(name, line)
+    if later is not None:
+        raise mismatch(f"{name} came with vLLM {later}", INSTALL_HINT)
     module_name, attribute = place_of(name, line)
     try:
         found = getattr(import_module(module_name), attribute)

@@ -62,6 +62,8 @@ CHANGED: dict[str, dict[str, Change]] = {
         "OpenAIServingChatBatch": Change(reworded=_STRICT),
         "OpenAIServingResponses": Change(reworded=_STRICT),
         "AnthropicServingMessages": Change(reworded=_STRICT),
+        "CohereServingChatV2": Change(added=_LOGGED, reworded=_STRICT),
+        "CohereServingChatV2": Change(added=_LOGGED, reworded=_STRICT),
         "OpenAIServingCompletion": Change(added=_LOGGED),
         "ServingTokens": Change(added=("online_derenderer",)),
         "ServingRender": Change(
@@ -121,4 +123,6 @@ def _adapted_class(kind: type[Any], changes: list[Change]) -> type[Any]:
         kind.__init__(self, *places, **_undone(changes, keywords))
 
     names = {"__init__": init, "__module__": kind.__module__, "__doc__": kind.__doc__}
-    return type(kind)(kind.__name__, (kind,), names)
+    metaclass: Any = type(kind)
+    made: type[Any] = metaclass(kind.__name__, (kind,), names)
+    return made

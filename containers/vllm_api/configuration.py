@@ -10,6 +10,9 @@ from pydantic import TypeAdapter
 
 from containers import vllm_api
 
+_OF_THE_COMMAND_LINE = {"mm_device_do_normalize": None}
+"""Defaults of ``vllm serve`` that are not those of ``AsyncEngineArgs``."""
+
 
 def create_vllm_config(
     *, model: str, served_model_name: Sequence[str], arguments: Mapping[str, Any]
@@ -36,10 +39,15 @@ def create_vllm_config(
     engine_args = vllm_api.AsyncEngineArgs(
         model=model,
         served_model_name=list(served_model_name),
-        **_with_configs_made(arguments),
+        **_with_configs_made({**_defaults(), **arguments}),
     )
     context = vllm_api.UsageContext.OPENAI_API_SERVER
     return engine_args.create_engine_config(usage_context=context)
+
+
+def _defaults() -> dict[str, Any]:
+    names = {field.name for field in fields(vllm_api.AsyncEngineArgs)}
+    return {key: _OF_THE_COMMAND_LINE[key] for key in names & {*_OF_THE_COMMAND_LINE}}
 
 
 def _with_configs_made(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,6 +68,19 @@ def declared_fields(module: str, *classes: str) -> Mapping[str, Kind]:
     return _joined([source.fields_of(name) for name in present])
 
 
+def constructor_arguments(module: str, class_name: str) -> set[str]:
+    """Names of what a class' own constructor takes; nothing without vLLM."""
+    source = _module(module)
+    node = source.names.get(class_name) if source else None
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    return {
+        argument.arg
+        for method in body
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__"
+        for argument in [*method.args.args, *method.args.kwonlyargs]
+    }
+
+
 @cache
 def _module(name: str) -> _Module | None:
     folder = package_folder()

@@ -16,7 +16,9 @@ from types import FunctionType
 from typing import Any
 
 from containers import vllm_api
+from containers.vllm_api.cpu_share import WHOLE, CpuShare
 from containers.vllm_api.engine_processes import EngineProcesses
+from containers.vllm_api.metrics import keep_metrics, take_metrics
 from containers.vllm_api.parent_watch import attach_watch
 
 SHUTDOWN_TIMEOUT_S = 15.0
@@ -68,25 +70,31 @@ class EngineStart:
             it down too.
         log_requests: Whether vLLM logs each request's id.
         log_stats: Whether vLLM keeps and logs statistics.
+        aggregate_logging: Whether it logs one line for all ranks of data parallelism.
         processes: Where its processes come from; vLLM starts them if nothing is given.
+        cpu_share: Its part of the cores, if it computes on the CPU.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what vLLM takes, and where it runs
         self,
         *,
         vllm_config: Any,
         renderer: Any,
         log_requests: bool = False,
         log_stats: bool = True,
+        aggregate_logging: bool = False,
         processes: EngineProcesses | None = None,
+        cpu_share: CpuShare = WHOLE,
     ) -> None:
         self._vllm_config = vllm_config
         self._renderer = renderer
         self._processes = processes or EngineProcesses(fast_start=False)
+        self._cpu_share = cpu_share
         self._options = {
             "usage_context": vllm_api.UsageContext.OPENAI_API_SERVER,
             "enable_log_requests": log_requests,
             "disable_log_stats": not log_stats,
+            "aggregate_engine_logging": aggregate_logging,
         }
         self._given_up = threading.Event()
         self._before: set[BaseProcess] | None = None
@@ -116,12 +124,16 @@ class EngineStart:
     def _construct(self) -> Any:
         self._before = before = set(multiprocessing.active_children())
         attach_watch(self._vllm_config)
+        keep_metrics()
         async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
         try:
-            engine = async_llm.from_vllm_config(self._vllm_config, **self._options)
+            with self._cpu_share.taken(self._vllm_config):
+                engine = async_llm.from_vllm_config(self._vllm_config, **self._options)
         finally:
             self._before = None
         engine.vllm_di_processes = _engine_processes(but_not=before)
+        model_name = self._vllm_config.model_config.served_model_name
+        engine.vllm_di_metrics = take_metrics(model_name)
         return engine
 
     def give_up(self) -> None:
@@ -185,6 +197,7 @@ async def stop_engine(engine: Any) -> None:
 
 
 def _shut_down(engine: Any) -> None:
+    engine.vllm_di_metrics.discard()
     engine.shutdown(timeout=SHUTDOWN_TIMEOUT_S)
     # vLLM kills what is still there after the timeout, and does not wait for it.
     for process in engine.vllm_di_processes:

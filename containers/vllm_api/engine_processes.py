@@ -18,6 +18,7 @@ from containers.vllm_api.forkserver.choice import (
     reason_for,
 )
 from containers.vllm_api.forkserver.client import ForkServer
+from containers.vllm_api.forkserver.preloads import CPU_ENGINE, ENGINE
 from containers.vllm_api.forkserver.process import ForkContext
 from containers.vllm_api.forkserver.seams import in_this_thread
 from containers.vllm_api.forkserver.torch_build import accelerator
@@ -73,7 +74,9 @@ class ForkServers:
 
     @staticmethod
     def _new() -> ForkServer:
-        return ForkServer(on_cpu=not accelerator())
+        if accelerator():
+            return ForkServer(ENGINE, on_cpu=False)
+        return ForkServer(CPU_ENGINE, on_cpu=True)
 
 
 _servers = ForkServers()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,6 +37,10 @@ def error_content(error: Exception) -> tuple[dict[str, Any], int]:
         vllm/entrypoints/serve/exception_handling/error_response.py (0.32.0).
     """
     answer = vllm_api.create_error_response(error)
+    if answer.error.code == HTTPStatus.NOT_IMPLEMENTED:
+        # A request asked for it: vLLM's 501 would count as a fault of the server.
+        answer.error.code = int(HTTPStatus.BAD_REQUEST)
+        answer.error.type = "BadRequestError"
     return answer.model_dump(), int(answer.error.code)
 
 

@@ -18,6 +18,8 @@ NAMES: dict[str, str] = {
     "make_arg_parser": "vllm.entrypoints.common.cli_args",
     "FlexibleArgumentParser": "vllm.utils.argparse_utils",
     "import_plugin": "vllm.utils.import_utils",
+    "current_platform": "vllm.platforms",
+    "OMPProcessManager": "vllm.utils.ompmultiprocessing",
     "get_memory_node_info": "vllm.utils.cpu_resource_utils",
     "get_visible_memory_node": "vllm.utils.cpu_resource_utils",
     # Tokenizer and templates
@@ -34,6 +36,7 @@ NAMES: dict[str, str] = {
     "BaseRenderer": "vllm.renderers",
     "RENDERER_REGISTRY": "vllm.renderers.registry",
     "OnlineRenderer": "vllm.renderers.online_renderer",
+    "OnlineDerenderer": "vllm.renderers.online_derenderer",
     "InputProcessor": "vllm.v1.engine.input_processor",
     # Engine
     "AsyncLLM": "vllm.v1.engine.async_llm",
@@ -63,6 +66,23 @@ NAMES: dict[str, str] = {
     "OpenAIServingChatBatch": "vllm.entrypoints.openai.chat_completion.batch_serving",
     "OpenAIServingResponses": "vllm.entrypoints.openai.responses.serving",
     "AnthropicServingMessages": "vllm.entrypoints.anthropic.serving",
+    "CohereServingChatV2": "vllm.entrypoints.cohere.serving",
+    "ServingRender": "vllm.entrypoints.scale_out.render.serving",
+    "ServingDerender": "vllm.entrypoints.scale_out.derender.serving",
+    "ServingTokens": "vllm.entrypoints.scale_out.token_in_token_out.serving",
+    "ServingGenerativeScoring": "vllm.entrypoints.generate.generative_scoring.serving",
+    "ServingStructuredDecisions": (
+        "vllm.entrypoints.generate.structured_decisions.serving"
+    ),
+    "ReadContext": "vllm.entrypoints.openai.decisions.strategies",
+    "select_read_strategy": "vllm.entrypoints.openai.decisions.strategies",
+    "SpeechToTextBaseServing": "vllm.entrypoints.speech_to_text.base.serving",
+    "OpenAIServingTranscription": (
+        "vllm.entrypoints.speech_to_text.transcription.serving"
+    ),
+    "OpenAIServingTranslation": "vllm.entrypoints.speech_to_text.translation.serving",
+    "OpenAIServingRealtime": "vllm.entrypoints.speech_to_text.realtime.serving",
+    "RealtimeConnection": "vllm.entrypoints.speech_to_text.realtime.connection",
     "init_tool_server": "vllm.entrypoints.mcp.tool_server",
     "enable_scoring_api": "vllm.entrypoints.pooling.utils",
     "ServingEmbedding": "vllm.entrypoints.pooling.embed.serving",
@@ -85,6 +105,39 @@ NAMES: dict[str, str] = {
     "AnthropicCountTokensResponse": "vllm.entrypoints.anthropic.protocol",
     "AnthropicError": "vllm.entrypoints.anthropic.protocol",
     "AnthropicErrorResponse": "vllm.entrypoints.anthropic.protocol",
+    "CohereChatV2Request": "vllm.entrypoints.cohere.protocol",
+    "CohereChatV2Response": "vllm.entrypoints.cohere.protocol",
+    "GenerateRequest": "vllm.entrypoints.scale_out.token_in_token_out.protocol",
+    "GenerateResponse": "vllm.entrypoints.scale_out.token_in_token_out.protocol",
+    "DerenderChatRequestUnion": (
+        "vllm.entrypoints.scale_out.token_in_token_out.protocol"
+    ),
+    "DerenderChatStreamResponse": (
+        "vllm.entrypoints.scale_out.token_in_token_out.protocol"
+    ),
+    "DerenderCompletionRequestUnion": (
+        "vllm.entrypoints.scale_out.token_in_token_out.protocol"
+    ),
+    "DerenderCompletionStreamResponse": (
+        "vllm.entrypoints.scale_out.token_in_token_out.protocol"
+    ),
+    "GenerativeScoringRequest": "vllm.entrypoints.generate.generative_scoring.serving",
+    "GenerativeScoringResponse": "vllm.entrypoints.generate.generative_scoring.serving",
+    "StructuredDecisionRequest": (
+        "vllm.entrypoints.generate.structured_decisions.protocol"
+    ),
+    "StructuredDecisionResponse": (
+        "vllm.entrypoints.generate.structured_decisions.protocol"
+    ),
+    "TranscriptionRequest": "vllm.entrypoints.speech_to_text.transcription.protocol",
+    "TranscriptionResponseVariant": (
+        "vllm.entrypoints.speech_to_text.transcription.protocol"
+    ),
+    "TranslationRequest": "vllm.entrypoints.speech_to_text.translation.protocol",
+    "TranslationResponseVariant": (
+        "vllm.entrypoints.speech_to_text.translation.protocol"
+    ),
+    "read_upload_with_limit": "vllm.entrypoints.speech_to_text.base.utils",
     "CompletionRequest": "vllm.entrypoints.openai.completion.protocol",
     "CompletionResponse": "vllm.entrypoints.openai.completion.protocol",
     "EmbeddingRequest": "vllm.entrypoints.pooling.embed.protocol",
@@ -105,14 +158,22 @@ NAMES: dict[str, str] = {
     "TokenizeResponse": "vllm.entrypoints.serve.tokenize.protocol",
     "DetokenizeRequest": "vllm.entrypoints.serve.tokenize.protocol",
     "DetokenizeResponse": "vllm.entrypoints.serve.tokenize.protocol",
+    "LoadLoRAAdapterRequest": "vllm.entrypoints.serve.lora.protocol",
+    "UnloadLoRAAdapterRequest": "vllm.entrypoints.serve.lora.protocol",
+    "StartProfileRequest": "vllm.entrypoints.serve.profile.api_router",
     "ModelList": "vllm.entrypoints.serve.engine.protocol",
     "ErrorResponse": "vllm.entrypoints.serve.engine.protocol",
+    # Administration
+    "VllmConfig": "vllm.config",
+    "environment_variables": "vllm.envs",
+    "sleep_mode_operation_metrics": "vllm.entrypoints.serve.dev.sleep.metrics",
     # Errors and metrics
     "create_error_response": "vllm.entrypoints.serve.exception_handling.error_response",
     "validation_exception_handler": (
         "vllm.entrypoints.serve.exception_handling.handlers.validation"
     ),
     "get_prometheus_registry": "vllm.v1.metrics.prometheus",
+    "metrics_header": "vllm.entrypoints.serve.utils.orca_metrics",
 }
 """Name to the module that defines it, in the newest supported release.
 
@@ -121,10 +182,39 @@ NAMES: dict[str, str] = {
 
 MOVED: dict[str, dict[str, str]] = {
     "0.33": {
+        "ReadContext": "vllm.entrypoints.generate.structured_decisions.strategies",
+        "select_read_strategy": (
+            "vllm.entrypoints.generate.structured_decisions.strategies"
+        ),
         "make_arg_parser": "vllm.entrypoints.launchers.cli_args",
+    },
+    "0.32": {
+        "ChatTemplateConfig": "vllm.entrypoints.chat_utils",
     },
 }
 """Release line to the names it moved, and where they were until then."""
+
+
+ADDED: dict[str, frozenset[str]] = {
+    "0.32": frozenset(
+        {
+            "ServingStructuredDecisions",
+            "ReadContext",
+            "select_read_strategy",
+            "StructuredDecisionRequest",
+            "StructuredDecisionResponse",
+            "StartProfileRequest",
+            "sleep_mode_operation_metrics",
+        }
+    ),
+}
+"""Release line to the names that came with it: :func:`containers.vllm_api.offers`."""
+
+
+def came_with(name: str, line: str) -> str | None:
+    """The later release line that a name came with; ``None`` if ``line`` has it."""
+    later = later_than(line)
+    return next((each for each in later if name in ADDED.get(each, ())), None)
 
 
 def later_than(line: str) -> tuple[str, ...]:

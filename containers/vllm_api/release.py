@@ -66,16 +66,21 @@ def release_line() -> str:
     problem = half_installed()
     if problem is not None:
         raise mismatch(*problem)
-    if is_supported(version):
-        return _line(version)
-    if os.environ.get(ALLOW_UNSUPPORTED) == "1":
-        return SUPPORTED_RELEASES[-1]
+    if is_supported() or os.environ.get(ALLOW_UNSUPPORTED) == "1":
+        return nearest_line()
     raise mismatch(_unsupported(version), f"{INSTALL_HINT} {TRY_HINT}")
 
 
-def is_supported(version: str) -> bool:
-    """Whether a version is of a release line that we know."""
-    return _line(version) in SUPPORTED_RELEASES
+def nearest_line() -> str:
+    """Release line whose tables fit the installed vLLM best; never raises."""
+    line = _line(installed_version() or "")
+    return line if line in SUPPORTED_RELEASES else SUPPORTED_RELEASES[-1]
+
+
+def is_supported() -> bool:
+    """Whether the installed vLLM is of a release line that we know, or absent."""
+    version = installed_version()
+    return version is None or _line(version) in SUPPORTED_RELEASES
 
 
 def mismatch(reason: str, hint: str) -> VllmMismatchError:

@@ -25,6 +25,7 @@ class Flag:
         takes: Values: ``none`` for a switch, ``one``, ``some`` (one or more) or
             ``maybe`` (none or one).
         negation: The switch that says no, such as ``--no-enable-lora``; may be empty.
+        negations: All ways to say no, ``--disable-lora`` too where vLLM has it.
         adds: Whether given again it adds a value, rather than replacing the first.
         default: vLLM's own value.
     """
@@ -32,6 +33,7 @@ class Flag:
     name: str
     takes: str
     negation: str
+    negations: frozenset[str]
     adds: bool
     default: Any
 
@@ -113,19 +115,31 @@ def config_file_omissions(path: str) -> list[str]:
 def flags() -> Mapping[str, Flag]:
     """Every option of ``vllm serve``, by each way to write it (``--model``, ``-q``)."""
     found: dict[str, Flag] = {}
-    for action in _parser()._actions:  # noqa: SLF001  # argparse has no public list
-        spellings = action.option_strings
-        negation = next((each for each in spellings if each.startswith("--no-")), "")
+    parser = _parser()
+    # Not all of an action's spellings are in its own list: vLLM hides some from help.
+    spelt: dict[str, Any] = parser._option_string_actions  # noqa: SLF001  # argparse has no public list
+    for action in parser._actions:  # noqa: SLF001  # as above
+        spellings = [text for text, meant in spelt.items() if meant is action]
+        negations = _negations(action, spellings)
         takes = {0: "none", None: "one", "+": "some", "?": "maybe"}[action.nargs]
         flag = Flag(
             name=action.dest,
             takes=takes,
-            negation=negation if len(spellings) > 1 else "",
+            negation=next((each for each in negations if "--no-" in each), ""),
+            negations=frozenset(negations),
             adds="Append" in type(action).__name__,
             default=action.default,
         )
         found |= dict.fromkeys(spellings, flag)
     return found
+
+
+def _negations(action: Any, spellings: Sequence[str]) -> list[str]:
+    known = getattr(action, "negative_option_strings", None)
+    if known is None:
+        is_pair = len(spellings) > 1
+        known = {each for each in spellings if is_pair and each.startswith("--no-")}
+    return [each for each in spellings if each in known]
 
 
 def _parser(*, has_subcommand: bool = False) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,18 +15,52 @@ import pytest
 from containers import vllm_api
 from containers.errors import VllmMismatchError
 from containers.vllm_api import release
-from containers.vllm_api.names import MOVED, NAMES, SUPPORTED_RELEASES
+from containers.vllm_api.names import (
+    ADDED,
+    MOVED,
+    NAMES,
+    SUPPORTED_RELEASES,
+    place_of,
+)
+
+OPTIONAL = {"Cohere": "cohere"}
+"""Beginnings of names whose module imports a package that is an extra of vLLM's."""
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_every_name_is_where_the_table_says(name: str) -> None:
+    if not vllm_api.offers(name):
+        with pytest.raises(VllmMismatchError, match=f"{name} came with vLLM 0"):
+            getattr(vllm_api, name)
+        return
+    for beginning, package in OPTIONAL.items():
+        if name.startswith(beginning) and find_spec(package) is None:
+            module, _ = place_of(name, vllm_api.release_line())
+            assert f"class {name}" in source_of(module)
+            return
     assert getattr(vllm_api, name) is not None
 
 
-def test_only_known_names_and_releases_have_moved() -> None:
-    assert set(MOVED) <= set(SUPPORTED_RELEASES)
-    for names in MOVED.values():
+def source_of(module: str) -> str:
+    folder = release.package_folder()
+    assert folder is not None
+    return folder.parent.joinpath(*module.split(".")).with_suffix(".py").read_text()
+
+
+@pytest.mark.parametrize("table", [MOVED, ADDED], ids=["moved", "added"])
+def test_only_known_names_and_releases_are_in_a_table(table: dict[str, Any]) -> None:
+    assert set(table) <= set(SUPPORTED_RELEASES[1:])
+    for names in table.values():
         assert set(names) <= set(NAMES)
+
+
+def test_what_moved_was_nowhere_else_before() -> None:
+    oldest, middle, newest = SUPPORTED_RELEASES
+    for name, place in MOVED[newest].items():
+        assert ":".join(place_of(name, middle)) in {place, f"{place}:{name}"}
+        assert place_of(name, newest)[0] == NAMES[name].partition(":")[0]
+    assert place_of("ChatTemplateConfig", oldest)[0] == "vllm.entrypoints.chat_utils"
+    assert place_of("AsyncLLM", oldest) == ("vllm.v1.engine.async_llm", "AsyncLLM")
 
 
 def test_another_name_is_no_attribute() -> None:
@@ -89,9 +124,9 @@ def release_line_with(path: list[str]) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("version", "says"),
     [
-        ("0.99.0", "this release of vLLM is not supported (found vLLM: 0.99.0"),
-        ("0.1.2.post1", "found vLLM: 0.1.2.post1"),
-        ("dev", "found vLLM: dev"),
+        ("0.99.0", "newer than the newest supported release (found vLLM: 0.99.0"),
+        ("0.1.2.post1", "older than the oldest supported release (found vLLM: 0.1.2"),
+        ("dev", "this release of vLLM is not supported (found vLLM: dev"),
         (None, "found vLLM: unknown"),
     ],
 )

@@ -8,7 +8,9 @@ import pytest
 
 from containers import vllm_api
 from containers.testing import FakeEngine
+from containers.vllm_api.behaviour import behaviour
 
+OF_THE_FAKE_ALONE = {"aborted", "die", "forget", "loras", "requests", "shutdown_count"}
 ATTRIBUTES = ("input_processor", "model_config", "renderer", "vllm_config")
 
 
@@ -31,6 +33,11 @@ def test_every_member_has_the_signature_of_the_client() -> None:
     names = members_of_the_client()
     assert len(names) >= 40
     assert [name for name in names if not is_compatible(name)] == []
+
+
+def test_it_has_no_member_that_the_real_engine_lacks() -> None:
+    ours = set(public_members(FakeEngine)) - OF_THE_FAKE_ALONE
+    assert ours - set(public_members(vllm_api.AsyncLLM)) == behaviour().client_lacks
 
 
 def is_compatible(name: str) -> bool:

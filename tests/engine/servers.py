@@ -8,15 +8,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
 import yaml
 
 CONFIG = Path(__file__).parents[2] / "config.yaml"
+MODELS: list[dict[str, Any]] = yaml.safe_load(CONFIG.read_text())["models"]
+CHAT, POOLING = MODELS
 START_TIMEOUT_S = 240.0
 STOP_TIMEOUT_S = 40.0
 LEAVE_TIMEOUT_S = 5.0
@@ -48,7 +51,7 @@ class Server:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env=os.environ | environment,
+                env=_without_traces_of_vllm(os.environ) | environment,
             )
 
     @property
@@ -126,9 +129,14 @@ def serve(folder: Path, *, port: int | None = None, **sections: object) -> Serve
     return Server(command, folder / "serve.log", url=f"http://127.0.0.1:{port}")
 
 
-def serve_stock(folder: Path, model_folder: str) -> Server:
-    """vLLM's own server, with the engine arguments of the repository's config."""
-    model = yaml.safe_load(CONFIG.read_text())["models"][0]
+def serve_stock(folder: Path, model_folder: str, model: dict[str, Any]) -> Server:
+    """vLLM's own server of one model.
+
+    Args:
+        folder: Where its log goes.
+        model_folder: The model.
+        model: Its entry in a config of ours, for name and engine arguments.
+    """
     port = free_port()
     command = [
         *(sys.executable, "-m", "vllm.entrypoints.launchers.api_server.entry"),
@@ -155,6 +163,12 @@ def _as_options(arguments: dict[str, object]) -> list[str]:
         else:
             options += [f"--{flag}", str(value)]
     return options
+
+
+def _without_traces_of_vllm(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a user would start a server with: vLLM sets this where it is imported."""
+    method = "VLLM_WORKER_MULTIPROC_METHOD"
+    return {name: value for name, value in environment.items() if name != method}
 
 
 def _lives_in(session: int, process: psutil.Process) -> bool:

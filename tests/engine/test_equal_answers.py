@@ -2,70 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import pytest
 
-from containers.version import __version__
 from tests.engine.corpus import SAMPLES, Sample
+from tests.engine.deliberate import TOLD_OTHERWISE, expected
 from tests.engine.masking import comparable, differences
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
 
-Answer = dict[str, Any]
-
-
-def _openai_shape(answer: Answer) -> Answer:
-    error = {
-        "message": answer["body"]["detail"],
-        "type": "Bad Request",
-        "param": None,
-        "code": answer["status"],
-    }
-    return answer | {"body": {"error": error}}
-
-
-class Deliberate(NamedTuple):
-    """A difference that is meant: why, where, and what ours is instead of stock's."""
-
-    reason: str
-    applies: Callable[[Sample, Answer], bool]
-    change: Callable[[Answer], Answer]
-
-
-DELIBERATE = [
-    Deliberate(
-        "tells the version of vllm-di too, under a key of its own",
-        lambda sample, _: sample.path == "/version",
-        lambda answer: answer | {"body": answer["body"] | {"vllm_di": __version__}},
-    ),
-    Deliberate(
-        "has OpenAI's shape where FastAPI's own shows through",
-        lambda _, answer: "detail" in answer["body"],
-        _openai_shape,
-    ),
-]
-
-
-def expected(sample: Sample, stock: Answer) -> Answer:
-    """What we should answer where vLLM's own server answers this."""
-    for deliberate in DELIBERATE:
-        if deliberate.applies(sample, stock):
-            stock = deliberate.change(stock)
-    return stock
-
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_answers_equal_those_of_the_stock_server(
-    sample: Sample, ours: httpx.Client, stock: httpx.Client
+    sample: Sample,
+    ours: httpx.Client,
+    stock: httpx.Client,
+    stock_pooling: httpx.Client,
 ) -> None:
+    other = stock_pooling if sample.pools else stock
     with ThreadPoolExecutor() as threads:
-        mine, theirs = map(comparable, threads.map(sample.send, [ours, stock]))
+        mine, theirs = map(comparable, threads.map(sample.send, [ours, other]))
+    if sample.name in TOLD_OTHERWISE:
+        mine["body"] = theirs["body"] = ...
     found = [*differences(mine, expected(sample, theirs))]
     assert not found, "\n".join([sample.name, *found])
+
+
+def test_models_are_listed_as_each_stock_server_lists_its_own(
+    ours: httpx.Client, stock: httpx.Client, stock_pooling: httpx.Client
+) -> None:
+    mine, *theirs = (
+        comparable(client.get("/v1/models"))["body"]
+        for client in (ours, stock, stock_pooling)
+    )
+    assert mine["data"] == [card for cards in theirs for card in cards["data"]]
 
 
 @pytest.mark.parametrize(

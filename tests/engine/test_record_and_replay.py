@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +45,22 @@ Answers = dict[str, tuple[int, str | None, bytes]]
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers, Answers, Path]:
+def session() -> Iterator[SharedSession]:
+    """What shares one real engine among the tests here."""
+    session = SharedSession()
+    yield session
+    session.close()
+
+
+@pytest.fixture(scope="module")
+def answers(
+    session: SharedSession, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Answers, Answers, Path]:
     """The same requests to the real engine while it is recorded, then to its replay."""
     path = tmp_path_factory.mktemp("cassettes") / "smollm2.jsonl"
-    session = SharedSession()
     settings = Settings.load(CONFIG).models[0]
-    try:
-        real = asked_of_the_real_engine(session, settings, path)
-        replay = asked(session, ReplayEngine(path), CHOSEN.values())
-    finally:
-        session.close()
+    real = asked_of_the_real_engine(session, settings, path)
+    replay = asked(session, ReplayEngine(path), CHOSEN.values())
     return real, replay, path
 
 
@@ -129,3 +135,79 @@ def test_what_was_not_recorded_names_the_nearest(
     assert status == 500
     assert b"no answer to" in body
     assert b"What is the capital of Fri" in body
+
+
+CONFTEST = f"""
+import pytest
+from containers import Settings
+
+@pytest.fixture(scope="session")
+def serving_settings():
+    return Settings.load({str(CONFIG)!r}).models[0]
+
+@pytest.fixture(scope="session")
+def _serving_session(request):
+    return request.config.outer_session
+"""
+MARKED = """
+import pytest
+
+@pytest.mark.cassette("capitals.jsonl")
+async def test_a_capital(openai_client):
+    stream = await openai_client.chat.completions.create(
+        model="smollm2",
+        messages=[{"role": "user", "content": "What is the capital of France?"}],
+        temperature=0,
+        stream=True,
+    )
+    parts = [chunk.choices[0].delta.content or "" async for chunk in stream]
+    assert "Paris" in "".join(parts)
+    assert len(parts) > 3
+"""
+ALONE = ("cacheprovider", "faulthandler", "randomly", "timeout", "xdist")
+
+
+class Outer:
+    """Lends a run of pytest inside this one the real engine that is started."""
+
+    def __init__(self, session: SharedSession) -> None:
+        self._session = session
+
+    def pytest_configure(self, config: Any) -> None:
+        """Hand it to the inner ``conftest.py``."""
+        config.outer_session = self._session
+
+
+def run_of_pytest(folder: Path, session: SharedSession, *options: str) -> int:
+    """Exit status of a run of the project in a folder, in this process."""
+    settings = ("asyncio_mode=auto", "asyncio_default_fixture_loop_scope=function")
+    return pytest.main(
+        [
+            *("-q", "--rootdir", str(folder), "--import-mode", "importlib"),
+            *(each for name in ALONE for each in ("-p", f"no:{name}")),
+            *(each for setting in settings for each in ("-o", setting)),
+            str(folder),
+            *options,
+        ],
+        plugins=[Outer(session)],
+    )
+
+
+def test_the_option_records_with_the_real_engine_and_a_plain_run_replays(
+    session: SharedSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_marked.py").write_text(MARKED)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    cassette = tmp_path / "capitals.jsonl"
+    assert run_of_pytest(tmp_path, session) != 0  # there is nothing to replay yet
+    assert not cassette.exists()
+    assert run_of_pytest(tmp_path, session, "--vllm-di-record") == 0
+    (episode,) = tape.read(cassette)
+    assert len(episode.outputs) > 3
+    monkeypatch.setattr(session, "real_engine", None)
+    recorded = cassette.read_bytes()
+    for option in ((), ("--vllm-di-record=once",)):
+        session._recorded.clear()  # as in another run
+        assert run_of_pytest(tmp_path, session, *option) == 0
+    assert cassette.read_bytes() == recorded

@@ -15,9 +15,13 @@ from typing import Any
 
 import pytest
 import uvicorn
+from dependency_injector import providers
+from dependency_injector.containers import Container
+from fastapi import FastAPI
 
+from app import create_app
 from app.server import Server, listen
-from containers import ModelSettings, ServerSettings
+from containers import ApplicationContainer, ModelSettings, ServerSettings, Settings
 from tests.conftest import tiny_settings
 
 
@@ -25,6 +29,16 @@ from tests.conftest import tiny_settings
 def serving_settings(tiny_folder: Path) -> ModelSettings:
     """Settings of a tiny model whose prompts may not be long."""
     return tiny_settings(tiny_folder)
+
+
+def app_of(container: Container, **server: Any) -> FastAPI:
+    """An app that serves a model's container with these server settings."""
+    model = container.settings()
+    settings = Settings.model_validate(
+        {"server": server, "models": [model.model_dump()]}
+    )
+    models = providers.Object({model.name: container})
+    return create_app(ApplicationContainer(settings=settings, models=models))
 
 
 @contextmanager

@@ -31,12 +31,14 @@ def wait_until(condition: Callable[[], bool], *, within_s: float) -> float:
     return time.monotonic() - began
 
 
-def send(url: str, body: dict[str, Any]) -> socket.socket:
+def send(
+    url: str, body: dict[str, Any], *, path: str = "/v1/chat/completions"
+) -> socket.socket:
     """Send a request on a socket of its own and leave the answer unread."""
     host, port = url.removeprefix("http://").split(":")
     content = json.dumps(body).encode()
     head = (
-        f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: {host}\r\n"
         "Content-Type: application/json\r\n"
         f"Content-Length: {len(content)}\r\n\r\n"
     )

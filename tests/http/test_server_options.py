@@ -26,7 +26,7 @@ from tests.http.test_answers import QUESTION
 CHAT = "/v1/chat/completions"
 PATIENT = {"sse_keep_alive_interval": 15}
 KEYS = {"api_keys": ["right", "other"]}
-OPEN = ["/livez", "/readyz", "/startupz", "/health", "/metrics", "/version"]
+PROBES = ["/livez", "/readyz", "/startupz", "/health"]
 
 
 def settings_of(**server: Any) -> Settings:
@@ -67,7 +67,8 @@ def serving_app(
         bearer("RIGHT"),
         {"Authorization": "right"},
         {"Authorization": "Basic right"},
-        {"X-API-Key": "right"},
+        {"X-API-Key": "wrong"},
+        {"X-API-Key": "Bearer right"},
     ],
 )
 @pytest.mark.parametrize(
@@ -83,17 +84,34 @@ def test_without_a_right_key_it_is_401(path: str, headers: dict[str, str]) -> No
     assert "right" not in response.text
 
 
-@pytest.mark.parametrize("headers", [bearer("right"), bearer("other")])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        bearer("right"),
+        bearer("other"),
+        {"authorization": "bearer right"},
+        {"X-API-Key": "right"},
+        {"x-api-key": "other", **bearer("wrong")},
+    ],
+)
 def test_with_one_it_gets_through(headers: dict[str, str]) -> None:
     client = client_of(**KEYS)
     assert client.get("/v1/models", headers=headers).status_code == 503
-    lower = {"authorization": headers["Authorization"].replace("Bearer", "bearer")}
-    assert client.get("/v1/models", headers=lower).status_code == 503
 
 
-@pytest.mark.parametrize("path", [*OPEN, "/docs", "/openapi.json"])
-def test_probes_monitoring_and_documents_need_no_key(path: str) -> None:
+@pytest.mark.parametrize("path", PROBES)
+def test_probes_need_no_key(path: str) -> None:
     assert client_of(**KEYS).get(path).status_code in {200, 503}
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/version", "/docs", "/openapi.json"])
+def test_monitoring_and_documents_need_none_where_the_settings_say_so(
+    path: str,
+) -> None:
+    assert client_of(**KEYS).get(path).status_code == 401
+    opened = client_of(open_paths=[path], **KEYS)
+    assert opened.get(path).status_code in {200, 503}
+    assert opened.get("/v1/models").status_code == 401
 
 
 def test_without_keys_everybody_gets_through() -> None:

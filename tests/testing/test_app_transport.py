@@ -161,6 +161,28 @@ async def test_a_start_that_takes_too_long_can_be_given_up(loop: OwnLoop) -> Non
     transport.stop()
 
 
+async def test_a_client_that_stops_waiting_has_left_when_it_goes_on(
+    loop: OwnLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "ABANDON_TIMEOUT_S", 0.05)
+
+    async def slow(_: Request) -> Response:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)
+            seen.append("cleaned up")
+        return PlainTextResponse("late")
+
+    transport = AppTransport(Starlette(routes=[Route("/slow", slow)]), loop)
+    client = httpx.AsyncClient(transport=transport, base_url="http://test")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await client.get("/slow")
+    assert seen == ["cleaned up"]
+    transport.stop()
+
+
 async def test_an_app_that_ignores_a_client_that_left_is_named(
     loop: OwnLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from containers.testing.session import SharedSession
 
 pytest_plugins = ["pytest_vllm_di"]
 
+Engine = Callable[..., Any]
+
 QUESTION: Any = {
     "messages": [{"role": "user", "content": "Where?"}],
     "temperature": 0,
@@ -26,66 +29,128 @@ QUESTION: Any = {
 
 
 class Item:
-    """A test as the plugin sees it, in a folder of its own."""
+    """A test as the plugin sees it, in a folder and a session of its own."""
 
-    def __init__(self, folder: Path, name: str, mode: str) -> None:
-        self.name, self.path, self.node, self.config = name, folder / "t.py", self, self
+    def __init__(
+        self, folder: Path, mode: str, test: str, session: SharedSession
+    ) -> None:
+        self.nodeid, self.path = f"folder/t.py::{test}", folder / "t.py"
+        self.node, self.config = self, self
         self._mode = mode
+        self._fixtures = {"serving_settings": None, "_serving_session": session}
 
     def getoption(self, name: str) -> str:
         assert name == "--vllm-di-record"
         return self._mode
 
     def getfixturevalue(self, name: str) -> Any:
-        return {"serving_settings": None, "_serving_session": RealEngines()}[name]
+        return self._fixtures[name]
 
 
-class RealEngines(SharedSession):
-    """A session whose real engine is none."""
+@pytest.fixture
+def new_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[..., SharedSession]]:
+    """Makes sessions whose real engine is none."""
+    sessions = []
 
-    def __init__(self) -> None:
-        """Start no loop."""
+    def new_session(says: str = "really") -> SharedSession:
+        session = SharedSession()
+        monkeypatch.setattr(session, "real_engine", lambda _: FakeEngine(says))
+        sessions.append(session)
+        return session
 
-    def real_engine(self, settings: Any) -> Any:
-        return FakeEngine("really")
-
-
-def engine(folder: Path, mode: str, *args: Any, **kwargs: Any) -> Any:
-    from pytest_vllm_di import _cassette  # pytest loads it first
-
-    item: Any = Item(folder, "test_a[x/y-1]", mode)
-    marker = pytest.mark.cassette(*args, **kwargs).mark
-    return _cassette(item, marker)
+    yield new_session
+    for session in sessions:
+        session.close()
 
 
-async def say(engine: Any) -> str:
+@pytest.fixture
+def engine(tmp_path: Path, new_session: Callable[..., SharedSession]) -> Engine:
+    """Gives the engine of a marked test."""
+
+    def engine(
+        mode: str,
+        *args: Any,
+        session: SharedSession | None = None,
+        test: str = "test_a[x/y-1]",
+        **kwargs: Any,
+    ) -> Any:
+        from pytest_vllm_di import _cassette  # pytest loads it first
+
+        item: Any = Item(tmp_path, mode, test, session or new_session())
+        marker = pytest.mark.cassette(*args, **kwargs).mark
+        return _cassette(item, marker)
+
+    return engine
+
+
+async def say(engine: Any, words: str = "Where?") -> str:
     from containers import vllm_api
 
     params = vllm_api.SamplingParams()
-    prompt = {"prompt": "Where?", "prompt_token_ids": [1]}
+    prompt = {"prompt": words, "prompt_token_ids": [*words.encode()]}
     outputs = [each async for each in engine.generate(prompt, params, "r")]
     return str(outputs[-1].outputs[0].text)
 
 
 @pytest.mark.parametrize("mode", ["once", "new", "all"])
 async def test_what_is_recorded_once_is_replayed_ever_after(
-    tmp_path: Path, mode: str
+    engine: Engine, tmp_path: Path, mode: str
 ) -> None:
-    said = await say(engine(tmp_path, mode))
+    said = await say(engine(mode))
     assert said == "really"
-    assert await say(engine(tmp_path, "none")) == said
+    assert await say(engine("none")) == said
     assert len(tape.read(tmp_path / "cassettes" / "t" / "test_a_x_y-1_.jsonl")) == 1
 
 
-async def test_once_does_not_touch_the_real_engine_again(tmp_path: Path) -> None:
-    await say(engine(tmp_path, "once"))
-    assert not hasattr(engine(tmp_path, "once"), "_engine")
-    assert hasattr(engine(tmp_path, "new"), "_engine")
+async def test_once_does_not_touch_the_real_engine_again(engine: Engine) -> None:
+    await say(engine("once"))
+    assert not hasattr(engine("once"), "_engine")
+    assert hasattr(engine("new"), "_engine")
 
 
-def test_the_path_is_beside_the_test(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["once", "new", "all"])
+async def test_tests_that_share_a_cassette_record_it_together(
+    engine: Engine,
+    tmp_path: Path,
+    new_session: Callable[..., SharedSession],
+    mode: str,
+) -> None:
+    for says in ("at first", "anew"):
+        session = new_session(says)
+        for test in ("test_a", "test_b", "test_a"):
+            asked = engine(mode, "shared.jsonl", session=session, test=test)
+            await say(asked, f"{test}?")
+    prompts = [each.request["prompt"] for each in tape.read(tmp_path / "shared.jsonl")]
+    assert prompts == ["test_a?", "test_b?"]
+    expected = "anew" if mode == "all" else "at first"
+    assert await say(engine("none", "shared.jsonl"), "test_b?") == expected
+
+
+async def test_tests_of_two_classes_have_two_cassettes(
+    engine: Engine, tmp_path: Path
+) -> None:
+    for name in ("TestOne", "TestTwo"):
+        await say(engine("once", test=f"{name}::test_a"))
+    files = (tmp_path / "cassettes" / "t").iterdir()
+    assert sorted(each.stem for each in files) == ["TestOne_test_a", "TestTwo_test_a"]
+
+
+@pytest.mark.parametrize("mode", ["once", "new", "all"])
+def test_recording_in_a_worker_of_xdist_is_refused(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(Item, "workerinput", {}, raising=False)
+    with pytest.raises(pytest.fail.Exception, match="without xdist"):
+        engine(mode)
+    with pytest.raises(CassetteError):
+        engine("none")
+
+
+def test_the_path_is_beside_the_test(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(CassetteError) as caught:
-        engine(tmp_path, "none", "shared/one.jsonl", delays=True)
+        engine("none", "shared/one.jsonl", delays=True)
     assert caught.value.path == str(tmp_path / "shared" / "one.jsonl")
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,30 @@ async def test_a_cancelled_reader_aborts_the_real_engine(path: Path) -> None:
     await asyncio.wait([task])
     assert real.aborted == ["r"]
     assert [episode.end for episode in tape.read(path)] == ["aborted"]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda output: output.pop("outputs"),
+        lambda output: output.pop("delay_s"),
+        lambda output: output["outputs"][0].pop("token_ids"),
+        lambda output: output["outputs"].append("nonsense"),
+    ],
+)
+async def test_an_answer_that_an_edit_broke_is_named_with_its_line(
+    path: Path, edit: Any
+) -> None:
+    await outputs(RecordingEngine(FakeEngine("a b"), path))
+    heading, line = path.read_text().splitlines()
+    entry = json.loads(line)
+    edit(entry["outputs"][1])
+    path.write_text(f"{heading}\n{json.dumps(entry)}\n")
+    stream = ReplayEngine(path).generate(PROMPT, params(), "r")
+    assert (await anext(stream)).outputs[0].text == "a"
+    with pytest.raises(CassetteError, match="an output cannot be read") as caught:
+        await anext(stream)
+    assert caught.value.line == 2
 
 
 async def test_secrets_reach_no_cassette(

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 from dependency_injector import containers, providers
@@ -130,6 +131,43 @@ async def test_reset_override_brings_the_original_back(
             assert await said(model) == "original"
 
 
+async def test_overrides_may_be_taken_away_inside_their_block(
+    new_container: NewContainer,
+) -> None:
+    container = new_container()
+    for take_away in ("reset_last_overriding", "reset_override"):
+        with override(container, engine=FakeEngine("outer")):
+            outer = overrides_of(container)
+            with override(container, engine=FakeEngine("inner")):
+                getattr(container.engine, take_away)()
+            if take_away == "reset_last_overriding":
+                assert overrides_of(container) == outer
+        assert overridden(container) == []
+
+
+async def test_an_override_left_in_a_block_goes_with_it(
+    new_container: NewContainer,
+) -> None:
+    container = new_container()
+    with override(container, engine=FakeEngine("ours")):
+        container.engine.override(FakeEngine("left"))
+    assert overridden(container) == []
+
+
+@pytest.mark.parametrize("mock", [MagicMock, AsyncMock])
+async def test_a_mock_is_not_entered_and_stays_what_it_is(
+    new_container: NewContainer, mock: type[MagicMock]
+) -> None:
+    double = mock()
+    container = new_container()
+    with override(container, serving_chat=double):
+        async with running(container, ROOT) as model:
+            assert model.serving_chat is double
+            assert container.serving_chat() is double
+    assert not double.__enter__.called
+    assert not double.__aenter__.called
+
+
 def overridden_providers(settings: ModelSettings, engine: Any) -> Container:
     container = ModelContainer(settings=settings)
     container.override_providers(engine=engine)
@@ -162,6 +200,33 @@ def as_sub_container(settings: ModelSettings, engine: Any) -> Container:
     return container
 
 
+def overridden_sub_container(settings: ModelSettings, engine_: Any) -> Container:
+    class Doubles(containers.DeclarativeContainer):
+        engine = engine_
+
+    class Application(containers.DeclarativeContainer):
+        model = providers.Container(ModelContainer, settings=settings)
+
+    container = Application()
+    container.model.override(Doubles())
+    return container
+
+
+def as_argument(settings: ModelSettings, engine: Any) -> Container:
+    class Application(containers.DeclarativeContainer):
+        model = providers.Container(ModelContainer)
+
+    return Application(model=ModelContainer(settings=settings, engine=engine))
+
+
+def as_dependency(settings: ModelSettings, engine_: Any) -> Container:
+    class Application(containers.DeclarativeContainer):
+        engine = providers.Dependency()
+        model = providers.Container(ModelContainer, settings=settings, engine=engine)
+
+    return Application(engine=engine_)
+
+
 @pytest.mark.parametrize(
     "put_in_place",
     [
@@ -170,8 +235,20 @@ def as_sub_container(settings: ModelSettings, engine: Any) -> Container:
         with_container,
         lambda settings, engine: copied_class(engine)(settings=settings),
         as_sub_container,
+        overridden_sub_container,
+        as_argument,
+        as_dependency,
     ],
-    ids=["constructor", "override_providers", "container", "copy", "sub-container"],
+    ids=[
+        "constructor",
+        "override_providers",
+        "container",
+        "copy",
+        "sub-container",
+        "override of a sub-container",
+        "argument",
+        "dependency",
+    ],
 )
 async def test_every_way_to_override_works(
     model_settings: ModelSettings, put_in_place: Callable[..., Any]
@@ -227,6 +304,28 @@ def test_a_misspelt_name_is_told_from_the_nearest(new_container: NewContainer) -
         override(new_container(), engin=FakeEngine()),
     ):
         pass
+
+
+class Misspelt(containers.DeclarativeContainer):
+    """A container of doubles with a name that nobody knows."""
+
+    engin = providers.Object(1)
+
+
+@pytest.mark.parametrize(
+    "put_in_place",
+    [
+        lambda container: container.override_providers(engin=FakeEngine()),
+        lambda container: container.override(Misspelt()),
+        lambda container: ModelContainer(engin=FakeEngine()),
+        lambda container: fake_container(engin=FakeEngine()),
+    ],
+)
+def test_no_way_to_override_takes_a_misspelt_name(
+    new_container: NewContainer, put_in_place: Any
+) -> None:
+    with pytest.raises((GraphError, AttributeError), match="engin"):
+        put_in_place(new_container())
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,8 @@ print({"app", "containers", "httpx", "starlette"} & sys.modules.keys())
     assert "@pytest.mark.cassette(path=None" in done.stdout
 
 
-def test_an_unknown_mode_of_recording_is_refused(tmp_path: Path) -> None:
-    run = pytest_run(tmp_path, "--vllm-di-record=never")
-    assert "invalid choice: 'never'" in run.printed
+@pytest.mark.parametrize("option", ["--vllm-di-record=tests", "--vllm-di-record tests"])
+def test_an_unknown_mode_of_recording_is_refused(tmp_path: Path, option: str) -> None:
+    run = pytest_run(tmp_path, *option.split())
+    assert "'tests' is no mode (none, once, new, all)" in run.printed
+    assert "write --vllm-di-record=new tests, or the path first" in run.printed

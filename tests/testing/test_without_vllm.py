@@ -78,6 +78,10 @@ with TestClient(create_app(fake_container())) as client:
     found["stream"] = answer.text.count("data: ")
     answer = client.post("/v1/completions", json={"prompt": "a"}).json()
     found["completion"] = answer["choices"][0]["text"]
+    answer = client.post("/v1/embeddings", json={"input": ["a", "b"]}).json()
+    found["embeddings"] = [len(each["embedding"]) for each in answer["data"]]
+    absent = client.post("/score", json={"queries": "a", "documents": ["b"]})
+    found["absent"] = "fake_container(serving_scores=...)" in absent.text
     tokens = client.post("/tokenize", json={"prompt": "hi"}).json()["tokens"]
     text = client.post("/detokenize", json={"tokens": tokens}).json()["prompt"]
     found["tokens"] = [tokens, text]
@@ -140,5 +144,7 @@ def test_what_our_own_routes_do_there(env: dict[str, str], tmp_path: Path) -> No
         "chat": "Paris.",
         "stream": 4,
         "completion": "Paris.",
+        "embeddings": [8, 8],
+        "absent": True,
         "tokens": [[104, 105], "hi"],
     }

@@ -67,7 +67,7 @@ async def start(model: Model, progress: StartProgress) -> None:
 
 def main() -> int:
     model = Model()
-    with start_progress(model) as progress:
+    with start_progress({"m": model}) as progress:
         progress.say("starting a model")
         try:
             asyncio.run(start(model, progress))

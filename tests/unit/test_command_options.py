@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 import pytest
@@ -25,6 +26,19 @@ def test_errors_alone_are_logged_by_default() -> None:
 def test_a_command_may_be_quieter() -> None:
     be_quiet(VLLM_LOGGING_LEVEL="CRITICAL")
     assert os.environ["VLLM_LOGGING_LEVEL"] == "CRITICAL"
+
+
+@pytest.mark.parametrize("asked", ["", "DEBUG", "nonsense"])
+def test_what_vllm_logs_before_it_reads_the_level_follows_it_too(
+    monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    if asked:
+        monkeypatch.setenv("VLLM_LOGGING_LEVEL", asked)
+    logger = logging.getLogger("vllm")
+    monkeypatch.setattr(logger, "level", logging.WARNING)
+    be_quiet(VLLM_LOGGING_LEVEL="CRITICAL")
+    wanted = {"": logging.CRITICAL, "DEBUG": logging.DEBUG}
+    assert logger.level == wanted.get(asked, logging.WARNING)
 
 
 def test_what_the_environment_asks_for_stays(monkeypatch: pytest.MonkeyPatch) -> None:

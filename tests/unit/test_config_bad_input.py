@@ -42,6 +42,9 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "10 MB": ("# " + "x" * 10_000_000, "is larger than 1 MiB"),
     "deep": ("a: " + "[" * 90 + "]" * 90, "unknown key"),
     "deeper": ("a: " + "[" * 150 + "]" * 150, "more than 100 sections"),
+    "octal": (f"server: {{port: 0777}}\n{MODELS}", "0777 is the number 511 to YAML"),
+    "base 60": (f"server: {{port: 1:30}}\n{MODELS}", "1:30 is the number 90 to YAML"),
+    "float of base 60": ("a: 1:30.5\n", "1:30.5 is the number 90.5 to YAML"),
     "tag": ("a: !!python/name:os.system\n", "could not determine a constructor"),
     "control character": ("a: \x07\n", "a character that YAML does not allow"),
     "wrong type": (f"server: {{port: eighty}}\n{MODELS}", "takes a whole number"),
@@ -154,6 +157,14 @@ def test_a_bad_variable_or_override_is_one_too(
     assert "absent: no such file" in told
     assert "VLLM_DI__SERVER__PORT: server.port: takes a whole number" in told
     assert "hunter2" not in told
+
+
+def test_a_reader_that_goes_away_is_no_traceback() -> None:
+    command = f"{sys.executable} -m app config schema | head -c 1"
+    done = subprocess.run(
+        ["bash", "-c", command], check=False, cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("{", "")
 
 
 def test_it_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -38,8 +38,15 @@ def check(path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def test_there_is_one_for_each_use() -> None:
-    names = ["lora", "one-gpu-8b", "reasoning", "tensor-parallel", "tool-calling"]
-    assert [path.stem for path in EXAMPLES] == names
+    names = {"lora", "one-gpu-8b", "reasoning", "tensor-parallel", "tool-calling"}
+    assert {path.stem for path in EXAMPLES} == {*names, "embeddings", "two-models"}
+
+
+def test_models_on_one_gpu_share_its_memory() -> None:
+    for path in EXAMPLES:
+        models = Settings.load(path).models
+        shares = [model.engine.get("gpu_memory_utilization", 0.9) for model in models]
+        assert sum(shares) < 1, path
 
 
 @each_example
@@ -48,11 +55,15 @@ def test_an_absent_model_is_told_and_is_no_failure(
 ) -> None:
     status, report = check(path, capsys)
     assert status == 0, report
-    assert re.search(rf"^ok +model +Hugging Face id, {ABSENT}$", report, re.MULTILINE)
+    models = Settings.load(path).models
+    for model in models:
+        name = f"{model.name}.model" if len(models) > 1 else "model"
+        told = rf"^ok +{name} +Hugging Face id, {ABSENT}$"
+        assert re.search(told, report, re.MULTILINE)
     assert not re.search("^failed", report, re.MULTILINE)
     adapters = re.findall(rf"^ok +lora\.(\w+) .*{ABSENT}$", report, re.MULTILINE)
-    (model,) = Settings.load(path).models
-    assert adapters == [module.name for module in model.lora.modules]
+    wanted = [module.name for model in models for module in model.lora.modules]
+    assert adapters == wanted
     assert "the-key" not in report
 
 
@@ -71,11 +82,12 @@ def test_its_parsers_are_vllms(path: Path) -> None:
     from vllm.reasoning import ReasoningParserManager
     from vllm.tool_parsers import ToolParserManager
 
-    (model,) = Settings.load(path).models
-    if model.chat.tool_call_parser is not None:
-        assert ToolParserManager.get_tool_parser(model.chat.tool_call_parser)
-    if model.chat.reasoning_parser is not None:
-        assert ReasoningParserManager.get_reasoning_parser(model.chat.reasoning_parser)
+    for model in Settings.load(path).models:
+        tools, reasoning = model.chat.tool_call_parser, model.chat.reasoning_parser
+        assert tools is None or ToolParserManager.get_tool_parser(tools)
+        assert reasoning is None or ReasoningParserManager.get_reasoning_parser(
+            reasoning
+        )
 
 
 @each_example

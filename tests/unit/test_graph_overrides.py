@@ -197,6 +197,16 @@ WRONG = {
     "tool_server": 3,
     "serving_responses": "x",
     "serving_messages": "x",
+    "online_derenderer": "x",
+    "serving_chat_v2": "x",
+    "serving_generative_scoring": "x",
+    "serving_structured_decisions": "x",
+    "serving_render": "x",
+    "serving_derender": "x",
+    "serving_tokens": "x",
+    "serving_transcription": "x",
+    "serving_translation": "x",
+    "serving_realtime": 3,
     "serving_tokenization": object(),
 }
 

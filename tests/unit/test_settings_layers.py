@@ -266,6 +266,26 @@ def test_paths_are_meant_from_the_file_that_names_them(tmp_path: Path) -> None:
     assert settings.server.uds == str(tmp_path / "a" / "s")
 
 
+@pytest.mark.parametrize("path", ["./" + "x" * 5000, "~nobody-here/x", "/a\0b"])
+def test_what_can_be_no_path_is_told_or_kept(write: Write, path: str) -> None:
+    server = f'ssl_certfile: "{path}", uds: "{path}"'.replace("\0", "\\0")
+    written = path.replace("\0", "\\0")
+    paths = write(
+        f"server: {{{server}}}\n"
+        f'models: [{{name: m, source: "{written}", chat: {{template: "{written}"}}}}]'
+    )
+    settings = load(paths)
+    assert settings.models[0].source.endswith(path.removeprefix("./"))
+    lora = f'{{modules: [{{name: x, path: "{written}"}}]}}'
+    paths = write(
+        ONE, f"models: [{{name: m, engine: {{enable_lora: true}}, lora: {lora}}}]"
+    )
+    if path.startswith("~"):
+        assert load(paths).models[0].lora.modules[0].path == path
+    else:
+        assert refused(paths).reason == "is no folder"
+
+
 @pytest.mark.parametrize(
     ("line", "value"),
     [

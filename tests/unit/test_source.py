@@ -82,6 +82,11 @@ def test_what_is_neither_a_folder_nor_an_id_is_refused(
     assert refused(source).reason == "no such folder"
 
 
+@pytest.mark.parametrize("source", ["x" * 5000, "./" + "x" * 300, "~nobody-here/m"])
+def test_what_cannot_even_be_looked_for_is_refused(source: str) -> None:
+    assert refused(source).reason.startswith("it cannot be looked for: ")
+
+
 def test_an_absent_package_is_refused_with_the_command_that_installs_it() -> None:
     error = refused("package:surely-not-installed")
     assert str(error) == (

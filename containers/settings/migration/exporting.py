@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from containers.settings.model import ModelSettings
 from containers.settings.root import Settings
 from containers.vllm_api.serve_arguments import Flag
 
+_MARK = re.compile("\ue000(.*?)\ue000")
 _NOT_OPTIONS = frozenset({"names", "name", "source", "workers"})
 
 
@@ -39,29 +41,49 @@ class Exported:
         return " \\\n  ".join(self.words)
 
 
-def exported(settings: Settings) -> Exported:
-    """The command line of ``vllm serve`` for a model. Imports vLLM, for its options."""
+def exported(settings: Settings, name: str | None = None) -> Exported:
+    """The command line of ``vllm serve`` for a model. Imports vLLM, for its options.
+
+    Args:
+        settings: The settings.
+        name: One of the model's names; by default the first model's.
+
+    Raises:
+        SettingsError: No model has that name.
+    """
     from containers.vllm_api.serve_arguments import flags
 
     by_name = {flag.name: (text, flag) for text, flag in _long(flags())}
-    model = settings.models[0]
+    index = settings.index_of(name)
+    model, place = settings.models[index], ("models", index)
     result = Exported([f"vllm serve {shlex.quote(model.source)}"])
     if model.source.startswith("package:"):
         result.notes.append("models[].source: vLLM wants the package's model folder")
     exporting = _Exporting(settings, by_name, result)
     exporting.names(model)
     exporting.section(settings.server, "server", ("server",))
-    exporting.engine(model)
-    exporting.section(model.chat, "models[].chat", ("models", 0, "chat"))
-    exporting.section(model.lora, "models[].lora", ("models", 0, "lora"))
+    exporting.engine(model, (*place, "engine"))
+    exporting.section(model.chat, "models[].chat", (*place, "chat"))
+    exporting.section(model.lora, "models[].lora", (*place, "lora"))
+    others = [each.name for each in settings.models if each is not model]
+    if others:
+        result.notes.append(f"left out, a server each: {', '.join(others)}")
     if model.canary is not None:
         result.notes.append("models[].canary has no option in vLLM")
     return result
 
 
+def _variable_of(location: Location) -> str:
+    if location[0] == "server":
+        return "VLLM_API_KEY"
+    if location[3:] == ("hf_token",):
+        return "HF_TOKEN"
+    return re.sub(r"\W", "_", "_".join(map(str, ("VLLM", *location[3:])))).upper()
+
+
 def _long(flags: Mapping[str, Flag]) -> Iterator[tuple[str, Flag]]:
     for text, flag in flags.items():
-        if text.startswith("--") and text != flag.negation:
+        if text.startswith("--") and text not in flag.negations:
             yield text, flag
 
 
@@ -98,12 +120,12 @@ class _Exporting:
             else:
                 self._add(option, value_there(option, value), (*location, name))
 
-    def engine(self, model: ModelSettings) -> None:
+    def engine(self, model: ModelSettings, location: Location) -> None:
         """The engine arguments that are set."""
         for name, value in model.engine.items():
             if name in self._by_name:
                 there = value_there(name, value)
-                self._add(name, there, ("models", 0, "engine", name))
+                self._add(name, there, (*location, name))
             else:
                 key = f"models[].engine.{name}"
                 self._result.notes.append(f"{key} has no option in vLLM")
@@ -136,13 +158,31 @@ class _Exporting:
         if isinstance(value, BaseModel):
             value = value.model_dump(exclude_defaults=True)
         if isinstance(value, dict | list):
-            value = json.dumps(value, ensure_ascii=False)
+            value = self._with_variables(value, location)
+            word = shlex.quote(json.dumps(value, ensure_ascii=False))
+            return _MARK.sub(r"""'"$\1"'""", word)
         return shlex.quote(str(value))
+
+    def _with_variables(self, value: Any, location: Location) -> Any:
+        """A nested value whose secrets are marks, for the variables to be put there."""
+        if isinstance(value, SecretStr):
+            return f"\ue000{self._variable(location)}\ue000"
+        if isinstance(value, dict):
+            return {
+                key: self._with_variables(each, (*location, key))
+                for key, each in value.items()
+            }
+        if isinstance(value, list):
+            return [
+                self._with_variables(each, (*location, index))
+                for index, each in enumerate(value)
+            ]
+        return value
 
     def _variable(self, location: Location) -> str:
         """The variable a secret came from, or one to set."""
         origin = self._origins.of(location)
-        name = "HF_TOKEN" if location[-1] == "hf_token" else "VLLM_API_KEY"
+        name = _variable_of(location)
         if origin is not None and len(origin.variables) == 1:
             name = origin.variables[0]
         elif name in self._result.variables:

@@ -125,10 +125,6 @@ class _Making:
             if name not in self._server:
                 self._server[name] = default
                 self._remarks[f"{section}.{name}"] = remark
-        if "mm_device_do_normalize" not in rest:
-            self._section("engine")["mm_device_do_normalize"] = None
-            key = "models.engine.mm_device_do_normalize"
-            self._remarks[key] = "as vllm serve has it: up to the model"
         self._note_environment()
 
     def made(self) -> Imported:
@@ -214,7 +210,7 @@ class _Making:
         return {"server": self._server, "models": [self._model]}
 
     def _check(self) -> None:
-        environment = dict.fromkeys(self._masker.variables, _STAND_IN)
+        environment = {name: f"{_STAND_IN}: {name}" for name in self._masker.variables}
         with tempfile.TemporaryDirectory() as folder:
             text = written(_with_adapters_in(folder, self._document()), (), {})
             path = Path(folder) / "config.yaml"

@@ -6,9 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import SecretStr
+
 from containers.settings.conversion import UnfitError, converted
 from containers.settings.engine import SHARED_WITH_CHAT
+from containers.settings.frontend import frontend_arguments
 from containers.settings.options import ENGINE_ELSEWHERE, FRONT_END, Option
+from containers.settings.server import ApiKey
 from containers.vllm_api.engine_arguments import engine_arguments
 from containers.vllm_api.fitting import misfits
 
@@ -28,7 +32,11 @@ def option_of(name: str) -> Option:
     """Where an option of this name is set here."""
     if name in SHARED_WITH_CHAT:
         return Option(name, f"models[].chat.{name}")
-    return OPTIONS.get(name) or Option(name, f"models[].engine.{name}")
+    if name in OPTIONS:
+        return OPTIONS[name]
+    if name in frontend_arguments():
+        return Option(name, f"models[].chat.frontend.{name}")
+    return Option(name, f"models[].engine.{name}")
 
 
 def value_here(name: str, value: Any) -> Any:
@@ -59,4 +67,12 @@ def value_there(name: str, value: Any) -> Any:
         return ",".join(map(str, value))
     if name == "shutdown_timeout":
         return math.ceil(value)
+    if name == "api_key":
+        return [_secret(each) for each in value]
     return list(value) if isinstance(value, tuple) else value
+
+
+def _secret(entry: SecretStr | ApiKey) -> SecretStr:
+    """The key of an entry; an empty one where it is in a file."""
+    key = entry.key if isinstance(entry, ApiKey) else entry
+    return SecretStr("") if key is None else key

@@ -58,13 +58,20 @@ def sorted_words(words: Sequence[str], flags: Mapping[str, Flag]) -> Known:
 def _leave_out(word: str, rest: list[str], known: Known) -> None:
     name = _name(word)
     takes_value, reason = RETIRED.get(name, (True, ""))
-    took = False
-    while takes_value and "=" not in word and rest and not rest[0].startswith("-"):
+    most = 1 if name in RETIRED else len(rest)
+    n_values = 0
+    while takes_value and "=" not in word and n_values < most and _is_value(rest):
         rest.pop(0)
-        took = True
-    what = f"{name} and its value" if took else name
+        n_values += 1
+    what = {0: name, 1: f"{name} and its value"}.get(
+        n_values, f"{name} and the {n_values} words after it"
+    )
     why = f"this vLLM has it no more; {reason}" if reason else "vLLM has no such option"
     known.notes.append(f"{what} left out: {why}")
+
+
+def _is_value(rest: list[str]) -> bool:
+    return bool(rest) and not rest[0].startswith("-")
 
 
 def _flag(word: str, flags: Mapping[str, Flag]) -> Flag | None:
@@ -73,6 +80,8 @@ def _flag(word: str, flags: Mapping[str, Flag]) -> Flag | None:
         return flags[name]
     if word.startswith("-O"):
         return flags["--optimization-level"]
+    if name in RETIRED:
+        return None
     starts = [each for each in flags if each.startswith(name)]
     return flags[starts[0]] if name.startswith("--") and starts else None
 

@@ -39,7 +39,7 @@ class Mover:
         self.notes: list[str] = []
 
     def moved(self, key: str, value: Any) -> Any:
-        """The value of a key, its relative paths meant from the config file's folder."""
+        """The value of a key, its paths as the config file's folder sees them."""
         if key == "models[].lora.modules":
             return [{**each, "path": self._source(key, each["path"])} for each in value]
         if not isinstance(value, str):
@@ -51,7 +51,9 @@ class Mover:
         return self._path(key, value) if key in _FILES or is_template else value
 
     def _source(self, key: str, value: str) -> str:
-        is_folder = names_folder(value, self._here) if self._is_known else is_path(value)
+        is_folder = (
+            names_folder(value, self._here) if self._is_known else is_path(value)
+        )
         return self._path(key, value) if is_folder else value
 
     def _path(self, key: str, value: str) -> str:
@@ -64,4 +66,4 @@ class Mover:
         if not self._is_known or self._folder == self._here:
             return value
         path = os.path.relpath(self._here / value, self._folder)
-        return path if path.startswith(os.pardir) else os.path.join(os.curdir, path)
+        return path if path.startswith(os.pardir) else f"./{path}"

@@ -6,25 +6,9 @@ import re
 from typing import Any
 
 from containers.settings.migration.shell import DOLLAR
+from containers.settings.secrets import is_secret_text
 
-_SECRET_NAME = re.compile(
-    r"(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))"
-    r"(?i:password|passwd|passphrase|pwd|secret|authorization|credentials?|token"
-    r"|(?:api|access|secret|private|signing)[_-]?key)$"
-)
-_NO_SECRET = re.compile(r"(bos|eos|pad|unk|sep|cls|mask|image|audio|video)_token$")
-_URL = r"[a-z][a-z0-9+.-]*://"
-_SECRET_IN_URL = re.compile(
-    rf"{_URL}[^/\s@]+@"
-    rf"|{_URL}\S*[?&][^=&\s]*(?:key|token|secret|password|signature|sig)=[^&\s]",
-    re.IGNORECASE,
-)
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_]\w*)\}")
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a key or variable of that name holds a secret."""
-    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.search(name)
 
 
 def literal(value: Any) -> Any:
@@ -78,7 +62,7 @@ class Masker:
             return [self.masked(each, key) for each in value]
         if not isinstance(value, str):
             return value
-        if value and (is_secret_name(key) or _SECRET_IN_URL.search(value)):
+        if is_secret_text(key, value):
             name = re.sub(r"\W+", "_", key.rsplit("engine.", maxsplit=1)[-1])
             return self.secret(value, f"VLLM_{name.strip('_').upper()}", key)
         return self._with_dollars(value, key)

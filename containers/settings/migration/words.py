@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from containers.errors import SettingsError
 from containers.settings.migration.docker import inside_container
-from containers.settings.migration.scripts import Script, read_script
+from containers.settings.migration.scripts import read_script
 from containers.settings.migration.shell import ARGUMENTS, DOLLAR
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
@@ -102,17 +102,17 @@ def starts_server(words: Sequence[str]) -> bool:
     return bool(is_module or is_image or re.search(r"\bvllm\s+serve\b", text))
 
 
-def _in_script(text: str, around: Line, arguments: Sequence[str] = ()) -> Line:
-    script: Script = read_script(text, around.environment, starts_server)
+def _in_script(
+    text: str, around: Line, arguments: Sequence[str] = (ARGUMENTS,)
+) -> Line:
+    script = read_script(text, around.environment, starts_server)
     words = [
         each
         for word in script.words
         for each in (arguments if word == ARGUMENTS else [word])
     ]
     notes = (*around.notes, *script.notes)
-    return found_in(
-        words, replace(around, environment=script.environment, notes=notes)
-    )
+    return found_in(words, replace(around, environment=script.environment, notes=notes))
 
 
 def _index_of_script(words: Sequence[str]) -> int | None:

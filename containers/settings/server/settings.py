@@ -7,7 +7,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from containers.settings.problems import refuse
+from containers.settings.server.authentication import AuthenticationSettings
 from containers.settings.server.browsers import BrowserSettings
+from containers.settings.server.generations import GenerationSettings
+from containers.settings.server.limits import LimitSettings
 from containers.settings.server.listening import ListeningSettings
 from containers.settings.server.surface import SurfaceSettings
 from containers.settings.server.tls import TlsSettings
@@ -25,7 +28,15 @@ def _one_worker(value: int) -> int:
     return value
 
 
-class ServerSettings(SurfaceSettings, BrowserSettings, TlsSettings, ListeningSettings):
+class ServerSettings(
+    SurfaceSettings,
+    BrowserSettings,
+    LimitSettings,
+    GenerationSettings,
+    AuthenticationSettings,
+    TlsSettings,
+    ListeningSettings,
+):
     """How the HTTP server listens, what it offers, and how it starts and stops.
 
     Attributes:

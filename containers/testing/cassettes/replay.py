@@ -64,6 +64,15 @@ class Shelf:
             hint="Record it anew and read it to its end.",
         )
 
+    def broken(self, episode: Episode, error: Exception) -> CassetteError:
+        """The error of an answer that cannot be made out, as after an edit."""
+        return CassetteError(
+            path=str(self._path),
+            line=episode.line,
+            reason=f"an output cannot be read ({type(error).__name__}: {error})",
+            hint="Mend the line, or record the cassette anew.",
+        )
+
     def _asked(self, request: RecordedRequest) -> Plain:
         return self._scrubber.request(described(request))
 
@@ -140,15 +149,20 @@ class Replay:
             raise self._end(episode)
         found = episode.outputs[self._n_given]
         try:
-            await self._call.turn(found["delay_s"] if self._delays else 0.0)
+            output = outputs.from_json(found, self._call.request)
+            n_tokens, delay_s = _n_tokens(found), float(found["delay_s"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise self._shelf.broken(episode, error) from error
+        try:
+            await self._call.turn(delay_s if self._delays else 0.0)
         except Interrupted:
             return [self._interrupted()]
         self._n_given += 1
-        self._call.n_tokens += _n_tokens(found)
+        self._call.n_tokens += n_tokens
         self.is_finished = (
             self._n_given == len(episode.outputs) and episode.end == "finished"
         )
-        return [outputs.from_json(found, self._call.request)]
+        return [output]
 
     async def close(self) -> None:
         """Nothing is open."""

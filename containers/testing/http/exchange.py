@@ -12,6 +12,7 @@ _AHEAD = 16
 
 
 LEAVE_TIMEOUT_S = 5.0
+ABANDON_TIMEOUT_S = 1.0
 
 
 class Exchange:
@@ -64,18 +65,27 @@ class Exchange:
         Raises:
             RuntimeError: It went on all the same, and was cancelled.
         """
-        self._left.set()
-        draining = asyncio.create_task(self._drain())
-        await asyncio.wait({self._task}, timeout=LEAVE_TIMEOUT_S)
-        draining.cancel()
-        if not self._task.done():
-            self._task.cancel()
+        if not await self._left_within(LEAVE_TIMEOUT_S):
             raise RuntimeError(
                 f"{self._task.get_name()} went on for {LEAVE_TIMEOUT_S:g} s after its "
                 "client had left: let it end when it receives http.disconnect"
             )
-        if not self._task.cancelled():
+
+    async def abandon(self) -> None:
+        """Go away before there was an answer; an app that goes on is cancelled."""
+        await self._left_within(ABANDON_TIMEOUT_S)
+
+    async def _left_within(self, timeout_s: float) -> bool:
+        self._left.set()
+        draining = asyncio.create_task(self._drain())
+        await asyncio.wait({self._task}, timeout=timeout_s)
+        draining.cancel()
+        went_on = self._task.cancel()
+        if went_on:
+            await asyncio.wait({self._task}, timeout=timeout_s)
+        if self._task.done() and not self._task.cancelled():
             self._task.exception()  # its client has seen it, or is gone
+        return not went_on
 
     async def _drain(self) -> None:
         while True:

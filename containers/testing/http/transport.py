@@ -66,7 +66,7 @@ class AppTransport(httpx.AsyncBaseTransport):
         try:
             return exchange, *await exchange.head()
         except BaseException:
-            await exchange.leave()
+            await exchange.abandon()
             raise
 
     def _note(self, task: asyncio.Task[Any] | None) -> None:

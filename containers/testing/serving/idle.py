@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from containers.errors import InjectionError
 from containers.testing.control_members import ControlMembers
 from containers.testing.idle_members import IdleMembers
 from containers.testing.serving.answers import ModelCard, ModelCards
@@ -25,7 +26,7 @@ class Absent:
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
         """Say so: some serving objects are called themselves."""
-        raise _missing(self._name, "__call__")
+        raise _missing(self._name, "a call")
 
 
 class IdleEngine(ControlMembers, IdleMembers):
@@ -55,9 +56,15 @@ class FakeModels:
         return ModelCards(data=[ModelCard(id=name) for name in self.names])
 
 
-def _missing(name: str, attribute: str) -> AttributeError:
-    return AttributeError(
-        f"the {name} of a fake container has no {attribute}. Pass one of your own, "
-        f"fake_container({name}=...), or test with FakeEngine, over vLLM.",
-        name=attribute,
+class _AbsentError(InjectionError, AttributeError):
+    """What nobody passed was asked for something; ``hasattr`` takes it for a no."""
+
+
+def _missing(name: str, attribute: str) -> _AbsentError:
+    return _AbsentError(
+        owner="fake_container",
+        argument=name,
+        expected="a double of yours where that is used",
+        found=f"none, and was asked for {attribute}",
+        hint="Pass one, or test with FakeEngine, over vLLM.",
     )

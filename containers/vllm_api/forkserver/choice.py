@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from containers.vllm_api.forkserver.environment import PRELOAD
-from containers.vllm_api.forkserver.torch_build import accelerator
+from containers.vllm_api.forkserver.torch_build import (
+    accelerator,
+    initialised_accelerator,
+)
 
 FastStart = Literal["auto"] | bool
 
@@ -32,8 +35,8 @@ def reason_before_start(fast_start: FastStart) -> str:
 
 def reason_for(vllm_config: Any, fast_start: FastStart) -> str:
     """Why the engine of this configuration should not be forked, now that it starts."""
-    if initialised := _initialised():
-        return f"{initialised} is initialised in this process"
+    if initialised := initialised_accelerator():
+        return f"{initialised} is initialized in this process"
     device = vllm_config.device_config.device_type
     if fast_start == "auto" and device != "cpu":
         return f"the engine runs on {device}; {SETTING}: true forks it too"
@@ -103,15 +106,6 @@ def _build(fast_start: FastStart) -> str:
             f"the installed PyTorch is built for {kind}; {SETTING}: true forks "
             "there too"
         )
-    if kind and (initialised := _initialised()):
-        return f"{initialised} is initialised in this process"
-    return ""
-
-
-def _initialised() -> str:
-    torch = sys.modules.get("torch")
-    for name in ("cuda", "xpu"):
-        device = getattr(torch, name, None)
-        if device is not None and device.is_initialized():
-            return name.upper()
+    if kind and (initialised := initialised_accelerator()):
+        return f"{initialised} is initialized in this process"
     return ""

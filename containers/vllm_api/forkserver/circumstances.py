@@ -1,4 +1,4 @@
-"""What a new process inherits from the one that starts it, and a fork of another not."""
+"""What a process gets from the one that starts it, and a fork of another does not."""
 
 from __future__ import annotations
 

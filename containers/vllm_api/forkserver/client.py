@@ -1,4 +1,4 @@
-"""A fork server as seen by those who use it."""
+"""A fork server as seen by the process that starts it."""
 
 from __future__ import annotations
 
@@ -9,115 +9,27 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from multiprocessing import resource_tracker
-from typing import NamedTuple
+from collections.abc import Callable
 
-from containers.vllm_api.forkserver.circumstances import OUTPUTS
+from containers.vllm_api.forkserver.asker import Asker
 from containers.vllm_api.forkserver.environment import (
     outdated,
     starting_environment,
 )
+from containers.vllm_api.forkserver.preloads import Preloads
 from containers.vllm_api.forkserver.request import (
-    LOST,
-    NUMBER,
     Introduction,
-    Request,
 )
 
-FORK_TIMEOUT_S = 60.0
-"""Seconds a fork may take: one of a large process, on a machine that is swapping."""
 LOOK_S = 0.1
 """Seconds between two looks at whether the wait for a server is given up."""
 
 COMMAND = (
     "import sys; sys.path[:] = {path!r}; "
     "from containers.vllm_api.forkserver.server import main; "
-    "main({requests}, {alive}, {introduction}, on_cpu={on_cpu})"
+    "from containers.vllm_api.forkserver.preloads import Preloads; "
+    "main({requests}, {alive}, {introduction}, {preloads!r})"
 )
-
-
-class Forked(NamedTuple):
-    """A process that has just been forked; the descriptors are the asker's to close.
-
-    Attributes:
-        pid: Its number.
-        handle: Its pidfd.
-        payload: Write end of the pipe it reads what it shall do from.
-        reply: Where the server will tell its exit code.
-    """
-
-    pid: int
-    handle: int
-    payload: int
-    reply: int
-
-
-class Asker:
-    """Asks a fork server for processes; the server may be another process' child.
-
-    Args:
-        requests: A socket of that server.
-    """
-
-    def __init__(self, requests: socket.socket) -> None:
-        self._requests = requests
-
-    def fork(self, inherited: Sequence[int]) -> Forked:
-        """Have a process forked.
-
-        Args:
-            inherited: File descriptors the process shall get.
-
-        Raises:
-            OSError: The server is gone, or does not answer.
-        """
-        read, write = os.pipe()
-        reply, far_reply = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        request = Request(
-            payload=read,
-            reply=far_reply.detach(),
-            tracker=os.dup(resource_tracker.getfd()),
-            server=os.dup(self._requests.fileno()),
-            outputs=tuple(_duplicates(OUTPUTS)),
-            inherited=tuple(os.dup(descriptor) for descriptor in inherited),
-        )
-        try:
-            request.send(self._requests)
-            request.close()
-            pid, handle = _born(reply)
-        except BaseException:
-            os.close(write)
-            reply.close()
-            raise
-        return Forked(pid, handle, write, reply.detach())
-
-    @staticmethod
-    def hear(reply: int) -> int:
-        """Exit code told through a descriptor that has something to read."""
-        content = b""
-        with suppress(OSError):
-            content = os.read(reply, NUMBER.size)
-        return int(NUMBER.unpack(content)[0]) if content else LOST
-
-
-def _duplicates(descriptors: Sequence[int]) -> list[int]:
-    duplicates = []
-    for descriptor in descriptors:
-        with suppress(OSError):
-            duplicates.append(os.dup(descriptor))
-    return duplicates
-
-
-def _born(reply: socket.socket) -> tuple[int, int]:
-    reply.settimeout(FORK_TIMEOUT_S)
-    content, descriptors, *_ = socket.recv_fds(reply, NUMBER.size, 1)
-    if not content:
-        raise ConnectionResetError("the fork server ended before it could fork")
-    reply.settimeout(None)
-    os.set_inheritable(descriptors[0], False)
-    return int(NUMBER.unpack(content)[0]), descriptors[0]
 
 
 class ForkServer(Asker):
@@ -127,10 +39,11 @@ class ForkServer(Asker):
     When this process ends, in whatever way, so does the server.
 
     Args:
+        preloads: What it imports.
         on_cpu: Whether its engines will run on the CPU.
     """
 
-    def __init__(self, *, on_cpu: bool) -> None:
+    def __init__(self, preloads: Preloads, *, on_cpu: bool) -> None:
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(near)
         self._introduction: Introduction | None = None
@@ -142,7 +55,7 @@ class ForkServer(Asker):
             requests=far.fileno(),
             alive=alive,
             introduction=introduction,
-            on_cpu=on_cpu,
+            preloads=preloads,
         )
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001  # as multiprocessing does
         try:

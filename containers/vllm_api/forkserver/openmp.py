@@ -57,9 +57,8 @@ def bind_threads(cpus: Sequence[int], n_threads: int) -> None:
     # Not libgomp by its name: torch brings one of its own, which is loaded already.
     library = ctypes.CDLL(None)
 
-    @_Body
     def bind(_: int | None) -> None:
         number = library.omp_get_thread_num()
         os.sched_setaffinity(0, {cpus[number % len(cpus)]})
 
-    library.GOMP_parallel(bind, None, n_threads, 0)
+    library.GOMP_parallel(_Body(bind), None, n_threads, 0)

@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
-
-ENGINE_MODULES = (
-    "vllm.v1.engine.core",
-    "vllm.v1.engine.utils",
-    "vllm.v1.engine.coordinator",
-    "vllm.v1.executor.multiproc_executor",
-    "vllm.v1.structured_output",
-    "vllm.model_executor.model_loader.default_loader",
-    "vllm.transformers_utils.config",
-    "containers.vllm_api.parent_watch",
-)
-"""Modules of every engine. Without one of them nothing can be forked."""
-
-USEFUL_MODULES = ("vllm.model_executor.layers.quantization.online.base",)
-"""Modules that most engines import while they start; one that is missing is no loss."""
-
-CPU_MODULES = ("vllm.v1.worker.cpu_worker",)
-"""Modules of an engine on the CPU."""
+from typing import NamedTuple
 
 
-def preload(*, on_cpu: bool) -> None:
-    """Import what engine processes would import.
+class Preloads(NamedTuple):
+    """Modules that processes will import, by how much they matter.
 
-    Raises:
-        ImportError: A module of every engine is missing, or does not import.
+    Attributes:
+        needed: Without one of them nothing can be forked.
+        useful: One that is missing is no loss.
     """
-    for name in ENGINE_MODULES:
-        import_module(name)
-    for name in (*USEFUL_MODULES, *(CPU_MODULES if on_cpu else ())):
-        try:
+
+    needed: Sequence[str] = ()
+    useful: Sequence[str] = ()
+
+    def load(self) -> None:
+        """Import them.
+
+        Raises:
+            ImportError: One that is needed is missing, or does not import.
+        """
+        for name in self.needed:
             import_module(name)
-        except ImportError:
-            continue
+        for name in self.useful:
+            try:
+                import_module(name)
+            except ImportError:
+                continue
+
+
+ENGINE = Preloads(
+    needed=(
+        "vllm.v1.engine.core",
+        "vllm.v1.engine.utils",
+        "vllm.v1.engine.coordinator",
+        "vllm.v1.executor.multiproc_executor",
+        "vllm.v1.structured_output",
+        "vllm.model_executor.model_loader.default_loader",
+        "vllm.transformers_utils.config",
+        "containers.vllm_api.parent_watch",
+    ),
+    useful=(
+        "vllm.model_executor.layers.quantization.online.base",
+        "vllm.model_executor.models.llama",
+    ),
+)
+"""What every engine imports, and what most of them do while they start."""
+
+CPU_ENGINE = Preloads(ENGINE.needed, ("vllm.v1.worker.cpu_worker", *ENGINE.useful))
+"""The same for an engine on the CPU."""

@@ -12,8 +12,8 @@ from multiprocessing.context import SpawnContext, SpawnProcess, set_spawning_pop
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from containers.vllm_api.forkserver.asker import Asker
 from containers.vllm_api.forkserver.circumstances import Circumstances
-from containers.vllm_api.forkserver.client import Asker
 from containers.vllm_api.forkserver.request import LOST, packed
 
 EXIT_CODE_WITHIN_S = 5.0
@@ -29,11 +29,13 @@ class ForkPopen(popen_forkserver.Popen):
 
     def _launch(self, process_obj: Any) -> None:
         content = self._content(process_obj)
-        child = process_obj.asker.fork(self._fds)
+        child = process_obj.asker.fork(self._fds)  # type: ignore[attr-defined]  # missing in the stubs
         self.pid, self.sentinel, self._reply = child.pid, child.handle, child.reply
         keep = os.dup(child.payload)
         self.finalizer = util.Finalize(
-            self, util.close_fds, (keep, child.handle, child.reply)
+            self,
+            util.close_fds,  # type: ignore[attr-defined]  # missing in the stubs
+            (keep, child.handle, child.reply),
         )
         with open(child.payload, "wb") as pipe:  # noqa: PTH123  # a descriptor
             pipe.write(packed(Circumstances.here()))

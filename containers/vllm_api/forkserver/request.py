@@ -71,15 +71,21 @@ class Request:
     @classmethod
     def receive(cls, through: socket.socket) -> Request | None:
         """The next one, or ``None`` when nobody is left to ask."""
-        head, descriptors, *_ = socket.recv_fds(through, 64, MAX_DESCRIPTORS)
+        head, descriptors, *_ = socket.recv_fds(
+            through, 64, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
+        )
         if not head:
             return None
-        for descriptor in descriptors:
-            os.set_inheritable(descriptor, False)
         (n_outputs,) = NUMBER.unpack(head[len(FORK) :])
-        fixed, rest = descriptors[:4], descriptors[4:]
-        outputs, inherited = tuple(rest[:n_outputs]), tuple(rest[n_outputs:])
-        return cls(*fixed, outputs=outputs, inherited=inherited)
+        payload, reply, tracker, server, *rest = descriptors
+        return cls(
+            payload=payload,
+            reply=reply,
+            tracker=tracker,
+            server=server,
+            outputs=tuple(rest[:n_outputs]),
+            inherited=tuple(rest[n_outputs:]),
+        )
 
     def close(self) -> None:
         """Close all of them in this process."""

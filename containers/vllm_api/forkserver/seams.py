@@ -22,9 +22,12 @@ DEFINITION = "vllm.utils.system_utils"
 def everywhere(context: BaseContext) -> None:
     """Let all of vLLM in this process start processes through a context.
 
-    For a process that is an engine's; vLLM's function still runs, for its effects.
+    For a process that is an engine's, and has imported vLLM already. vLLM's function
+    still runs, for its effects.
     """
-    original = getattr(sys.modules[DEFINITION], NAME)
+    original = getattr(sys.modules.get(DEFINITION), NAME, None)
+    if original is None:
+        return
 
     def get_mp_context() -> BaseContext:
         original()

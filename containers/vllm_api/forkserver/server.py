@@ -19,15 +19,16 @@ from contextlib import suppress
 from multiprocessing import forkserver, resource_tracker, spawn
 from typing import NamedTuple, NoReturn
 
-from containers.vllm_api.forkserver.circumstances import Circumstances
+from containers.vllm_api.forkserver.circumstances import OUTPUTS, Circumstances
 from containers.vllm_api.forkserver.openmp import follow_variables
-from containers.vllm_api.forkserver.preloads import preload
+from containers.vllm_api.forkserver.preloads import Preloads
 from containers.vllm_api.forkserver.request import (
     Introduction,
     Request,
     tell,
     unpacked,
 )
+from containers.vllm_api.forkserver.torch_build import initialised_accelerator
 
 TITLE = "vllm-di fork server"
 
@@ -57,17 +58,17 @@ class Child(NamedTuple):
         os.close(self.handle)
 
 
-def main(requests: int, alive: int, introduction: int, *, on_cpu: bool) -> None:
-    """Import vLLM's engine modules, introduce this process and fork on request.
+def main(requests: int, alive: int, introduction: int, preloads: Preloads) -> None:
+    """Import modules, introduce this process and fork on request.
 
     Args:
         requests: Socket that requests come from.
         alive: Read end of a pipe whose write end the starting process holds.
         introduction: Write end of a pipe for an :class:`Introduction`.
-        on_cpu: Whether the engines will run on the CPU.
+        preloads: The modules.
     """
     end_with(alive)
-    trouble = _imported(on_cpu=on_cpu)
+    trouble = _imported(preloads)
     # What is there now never becomes garbage, and a collection in a child would copy
     # every page it is on.
     gc.collect()
@@ -93,24 +94,21 @@ def end_with(alive: int) -> None:
         os._exit(0)
 
 
-def _imported(*, on_cpu: bool) -> str:
+def _imported(preloads: Preloads) -> str:
     with suppress(ImportError):
         from setproctitle import setproctitle
 
         setproctitle(TITLE)
     try:
-        preload(on_cpu=on_cpu)
+        preloads.load()
         return _accelerator_in_use()
     except Exception as error:  # noqa: BLE001  # whatever it is, it is told
         return f"{type(error).__name__}: {error}"
 
 
 def _accelerator_in_use() -> str:
-    import torch
-
-    if torch.cuda.is_initialized() or torch.xpu.is_initialized():
-        return "the imports have initialised an accelerator"
-    return ""
+    device = initialised_accelerator()
+    return f"its imports have initialised {device}" if device else ""
 
 
 class Server:
@@ -187,12 +185,12 @@ def run(request: Request, at_load: dict[str, str]) -> int:
     os.close(request.reply)
     circumstances = unpacked(request.payload)
     circumstances.take_on(request.outputs)
-    for output in request.outputs:
+    for output in {*request.outputs} - {*OUTPUTS}:
         os.close(output)
     _settle(circumstances, request, at_load)
     _spread_processes(request.server)
     sentinel = os.dup(request.payload)
-    code: int = spawn._main(request.payload, sentinel)  # type: ignore[attr-defined]  # noqa: SLF001  # what a spawned process runs
+    code: int = spawn._main(request.payload, sentinel)  # noqa: SLF001  # what a spawned process runs
     return code
 
 
@@ -208,7 +206,7 @@ def _settle(
 
 def _spread_processes(server: int) -> None:
     """Let processes that vLLM starts in this one come from the same server."""
-    from containers.vllm_api.forkserver.client import Asker
+    from containers.vllm_api.forkserver.asker import Asker
     from containers.vllm_api.forkserver.process import ForkContext
     from containers.vllm_api.forkserver.seams import everywhere
 

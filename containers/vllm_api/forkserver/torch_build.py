@@ -1,8 +1,9 @@
-"""What the installed PyTorch was built for, read without importing it."""
+"""What the installed PyTorch can do, told without importing it."""
 
 from __future__ import annotations
 
 import ast
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,12 +31,20 @@ def accelerator_in(source: str) -> str:
     return ""
 
 
+def initialised_accelerator() -> str:
+    """Name of the accelerator this process has begun to use, or an empty string."""
+    torch = sys.modules.get("torch")
+    for name in ("cuda", "xpu"):
+        device = getattr(torch, name, None)
+        if device is not None and device.is_initialized():
+            return name.upper()
+    return ""
+
+
 def _assignment(node: ast.stmt) -> tuple[str, object]:
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)):
             return name, value
-        case ast.AnnAssign(
-            target=ast.Name(id=name), value=ast.Constant(value=value)
-        ):
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=value)):
             return name, value
     return "", None

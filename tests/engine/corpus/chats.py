@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.engine.corpus.sample import FRANCE, chat
+from typing import Any
+
+from tests.engine.corpus.sample import FRANCE, MODEL, Sample, chat, sample, without_gaps
 
 _WEATHER = {
     "type": "function",
@@ -18,6 +20,7 @@ _CITY = {
     "additionalProperties": False,
 }
 _PREFILLED = [*FRANCE, {"role": "assistant", "content": "It is the city of"}]
+_LONG = [{"role": "user", "content": "word " * 3000}]
 _ENDLESS = "{% for _ in range(10**9) %}x{% endfor %}"
 _USAGE = {"include_usage": True}
 _SAMPLED = {"temperature": 0.8, "seed": 7, "max_tokens": 8}
@@ -159,4 +162,29 @@ STRUCTURED = [
         tool_choice={"type": "function", "function": {"name": "weather"}},
     ),
     chat("tools without a parser, by default", tools=[_WEATHER]),
+]
+
+
+def _batch(name: str, **fields: Any) -> Sample:
+    other = [{"role": "user", "content": "What is the capital of Italy?"}]
+    body = {"model": MODEL, "messages": [FRANCE, other], "temperature": 0}
+    body = without_gaps(body | {"max_tokens": 8} | fields)
+    return sample(f"batch: {name}", "/v1/chat/completions/batch", body)
+
+
+BATCHES = [
+    _batch("two conversations"),
+    _batch("one conversation", messages=[FRANCE]),
+    _batch("logprobs", logprobs=True, top_logprobs=1, max_tokens=2),
+    _batch("JSON object", response_format={"type": "json_object"}),
+    _batch("streamed", stream=True),
+    _batch("two answers", n=2),
+    _batch("beams", use_beam_search=True),
+    _batch("tools", tools=[_WEATHER]),
+    _batch("one long, one short", messages=[FRANCE, _LONG]),
+    _batch("no conversations", messages=[]),
+    _batch("an empty conversation", messages=[FRANCE, []]),
+    _batch("messages outside of a list", messages=FRANCE),
+    _batch("no messages", messages=...),
+    _batch("unknown model", model="gpt-4"),
 ]

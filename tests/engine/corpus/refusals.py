@@ -7,6 +7,16 @@ import json
 from tests.engine.corpus.sample import FRANCE, Sample, chat
 
 _CHAT = "/v1/chat/completions"
+_GENERATING = (
+    "/v1/chat/completions/batch",
+    "/v1/responses",
+    "/v1/messages",
+    "/v1/messages/count_tokens",
+    "/generative_scoring",
+    "/v1/systemone",
+    "/invocations",
+)
+_POOLING = ("/v1/embeddings", "/v2/embed", "/score", "/rerank", "/pooling")
 _GOOD = json.dumps({"messages": FRANCE, "max_tokens": 1, "temperature": 0}).encode()
 _LONG = [{"role": "user", "content": "word " * 3000}]
 _ALMOST = [{"role": "user", "content": "word " * 2010}]
@@ -90,4 +100,8 @@ BODIES = [
     for path in (_CHAT, "/v1/completions", "/tokenize", "/detokenize")
     for name, (content, content_type) in _BODIES.items()
     if path == _CHAT or not content.startswith(_GOOD)
+] + [
+    Sample(f"{path}: {name}", path, *_BODIES[name], pools=path in _POOLING)
+    for path in (*_GENERATING, *_POOLING)
+    for name in ("malformed JSON", "a list", "an empty object", "no UTF-8", "a form")
 ]

@@ -24,12 +24,14 @@ class Sample:
         path: Path on the server.
         content: The body, or ``None`` to send a GET request.
         content_type: Header of that name, or ``None`` to leave it out.
+        pools: Whether it is for a pooling model rather than for the chat model.
     """
 
     name: str
     path: str
     content: bytes | None = None
     content_type: str | None = _JSON
+    pools: bool = False
 
     def send(self, client: httpx.Client) -> httpx.Response:
         """Send it and read the whole answer."""
@@ -39,9 +41,9 @@ class Sample:
         return client.post(self.path, content=self.content, headers=headers)
 
 
-def sample(name: str, path: str, body: Any) -> Sample:
+def sample(name: str, path: str, body: Any, *, pools: bool = False) -> Sample:
     """A sample that posts a body as JSON."""
-    return Sample(name, path, json.dumps(body).encode())
+    return Sample(name, path, json.dumps(body).encode(), pools=pools)
 
 
 def chat(name: str, **fields: Any) -> Sample:
@@ -50,7 +52,7 @@ def chat(name: str, **fields: Any) -> Sample:
     A field set to ``...`` is left out.
     """
     body = {"model": MODEL, "messages": FRANCE, "temperature": 0, "max_tokens": 8}
-    return sample(f"chat: {name}", "/v1/chat/completions", _without_gaps(body | fields))
+    return sample(f"chat: {name}", "/v1/chat/completions", without_gaps(body | fields))
 
 
 def completion(name: str, **fields: Any) -> Sample:
@@ -64,10 +66,9 @@ def completion(name: str, **fields: Any) -> Sample:
         "temperature": 0,
         "max_tokens": 6,
     }
-    return sample(
-        f"completion: {name}", "/v1/completions", _without_gaps(body | fields)
-    )
+    return sample(f"completion: {name}", "/v1/completions", without_gaps(body | fields))
 
 
-def _without_gaps(body: dict[str, Any]) -> dict[str, Any]:
+def without_gaps(body: dict[str, Any]) -> dict[str, Any]:
+    """A body without the fields that are ``...``."""
     return {key: value for key, value in body.items() if value is not ...}

@@ -60,7 +60,6 @@ TOKENS = [
 ]
 
 SERVER = [
-    Sample("models", "/v1/models"),
     Sample("health", "/health"),
     Sample("version", "/version"),
 ]

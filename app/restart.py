@@ -1,0 +1,41 @@
+"""Server settings that a running server cannot change."""
+
+from __future__ import annotations
+
+from containers.errors import SettingsError
+from containers.settings import ServerSettings
+from containers.settings.server.browsers import BrowserSettings
+from containers.settings.server.limits import LimitSettings
+from containers.settings.server.listening import ListeningSettings
+from containers.settings.server.surface import SurfaceSettings
+from containers.settings.server.tls import TlsSettings
+
+_FIXED = tuple(
+    name
+    for section in (
+        ListeningSettings,
+        TlsSettings,
+        BrowserSettings,
+        SurfaceSettings,
+        LimitSettings,
+    )
+    for name in section.model_fields
+)
+
+
+def refuse_what_needs_a_restart(old: ServerSettings, new: ServerSettings) -> None:
+    """Return when nothing differs that is fixed at the start.
+
+    Keys may change, but not whether there are any: routes stand by that.
+
+    Raises:
+        SettingsError: Something does; it names the key.
+    """
+    for name in (*_FIXED, "wants_key", "has_admin_keys"):
+        if getattr(old, name) != getattr(new, name):
+            key = {"wants_key": "api_keys", "has_admin_keys": "admin_keys"}
+            raise SettingsError(
+                key=f"server.{key.get(name, name)}",
+                reason="has changed, and a running server keeps it",
+                hint="Restart the server, or take the change back.",
+            )

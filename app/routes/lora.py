@@ -1,0 +1,64 @@
+"""``POST /v1/load_lora_adapter`` and ``POST /v1/unload_lora_adapter``, if enabled."""
+
+import os
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from app.body import read_body
+from app.chosen_model import chosen_model
+from app.dependencies import RegistryDep
+from app.errors import ServingRoute
+from app.middleware import ADMIN
+from app.openapi import documented
+from app.service import service_of
+from containers.settings import ServerSettings
+
+router = APIRouter(route_class=ServingRoute, tags=["lora", ADMIN])
+
+VARIABLE = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
+
+
+def is_enabled(server: ServerSettings) -> bool:
+    """Whether the settings, or else vLLM's own variable, let adapters come and go.
+
+    Source:
+        vllm/envs.py (0.32.0), for how the variable is read.
+    """
+    if server.enable_runtime_lora is not None:
+        return server.enable_runtime_lora
+    return os.environ.get(VARIABLE, "").strip().lower() in {"1", "true"}
+
+
+@router.post("/v1/load_lora_adapter", **documented("LoadLoRAAdapterRequest", None))
+async def load_lora_adapter(raw_request: Request, registry: RegistryDep) -> Response:
+    """Load an adapter, so that requests can name it as their model.
+
+    Source:
+        vllm/entrypoints/serve/lora/api_router.py (0.32.0).
+    """
+    request = await read_body(raw_request, "LoadLoRAAdapterRequest")
+    model = await chosen_model(raw_request, registry)
+    with service_of(raw_request).flights.one():
+        result = await registry.adapters.load(registry.models, model, request)
+    return _response(result)
+
+
+@router.post("/v1/unload_lora_adapter", **documented("UnloadLoRAAdapterRequest", None))
+async def unload_lora_adapter(raw_request: Request, registry: RegistryDep) -> Response:
+    """Take an adapter away; requests that use it already go on.
+
+    Source:
+        vllm/entrypoints/serve/lora/api_router.py (0.32.0).
+    """
+    request = await read_body(raw_request, "UnloadLoRAAdapterRequest")
+    with service_of(raw_request).flights.one():
+        result = await registry.adapters.unload(registry.models, request)
+    return _response(result)
+
+
+def _response(result: Any) -> Response:
+    if isinstance(result, str):
+        return PlainTextResponse(result)
+    return JSONResponse(result.model_dump(), status_code=int(result.error.code))

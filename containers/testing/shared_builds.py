@@ -1,0 +1,101 @@
+"""What containers of the same settings need not build again for every test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import contextmanager
+from copy import copy
+from functools import cache, partial, wraps
+from typing import Any
+
+from dependency_injector.containers import Container
+from pydantic import BaseModel
+
+from containers import resources, vllm_api
+from containers.lifecycle import Resource
+from containers.lifecycle.resource import BuilderKind
+
+
+class SharedBuilds:
+    """Config and template, which are most of a start when the engine is a double."""
+
+    def __init__(self) -> None:
+        self._built: dict[tuple[Any, ...], Any] = {}
+
+    def share(self, container: Container) -> None:
+        """Let a container take what another one of the same settings has built."""
+        self._share(container.vllm_config, finish=_remember)
+        self._share(container.chat_template)
+        for provider in container.providers.values():
+            if isinstance(provider, Resource):
+                _build_without_thread(provider)
+
+    def _share(
+        self, resource: Any, finish: Callable[[Any], None] = lambda _: None
+    ) -> None:
+        """Let a resource be built once for the same arguments."""
+        build = resource.provides
+
+        @wraps(build)
+        def built(**injected: Any) -> Any:
+            key = (build, *(_identity(value) for value in injected.values()))
+            if key not in self._built:
+                value = build(**injected)
+                finish(value)
+                # With its arguments: an id is unique only as long as they live.
+                self._built[key] = value, injected
+            return self._built[key][0]
+
+        resource.set_provides(built)
+
+
+def _identity(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    return value if isinstance(value, str) else id(value)
+
+
+def _build_without_thread(resource: Resource[Any]) -> None:
+    """Call a blocking builder of ours on the loop: a thread costs more than it does."""
+    build: Any = resource.provides
+    if not build.__module__.startswith(resources.__name__):
+        return
+    kind = BuilderKind.of(build)
+    if kind is BuilderKind.FUNCTION:
+        resource.set_provides(_as_coroutine(build))
+    elif kind is BuilderKind.GENERATOR:
+        resource.set_provides(_as_async_generator(build))
+
+
+def _as_coroutine(build: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(build)
+    async def built(**injected: Any) -> Any:
+        return build(**injected)
+
+    return built
+
+
+def _as_async_generator(build: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(build)
+    async def built(**injected: Any) -> AsyncIterator[Any]:
+        with contextmanager(build)(**injected) as value:
+            yield value
+
+    return built
+
+
+def _remember(config: Any) -> None:
+    """Let a ``VllmConfig`` find out once what every serving object asks it anew."""
+    config.compute_hash = cache(config.compute_hash)
+    for name in ("try_get_generation_config", "get_diff_sampling_param"):
+        found = getattr(config.model_config, name)()
+        setattr(config.model_config, name, partial(copy, found))
+    _probe_templates_once()
+
+
+@cache
+def _probe_templates_once() -> None:
+    """Let vLLM find out once what a template takes: it compiles one to find out."""
+    serving = vllm_api.AnthropicServingMessages
+    name = "_detect_merge_inline_system"
+    setattr(serving, name, staticmethod(cache(getattr(serving, name))))

@@ -1,0 +1,87 @@
+"""Secrets inside of nested engine arguments are as secret as those with a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from containers.errors import SettingsError
+from containers.settings import ModelSettings, Settings
+from containers.settings.engine import revealed, without_secrets
+from containers.settings.show import shown
+
+SECRET = "hunter2"  # noqa: S105  # the very thing to look for
+ENGINE: dict[str, Any] = {
+    "hf_token": SECRET,
+    "otlp_traces_endpoint": f"https://me:{SECRET}@host:4317",
+    "model_loader_extra_config": {"s3": {"secret_access_key": SECRET}, "n": 1},
+    "kv_transfer_config": {
+        "kv_connector_extra_config": {
+            "redisPassword": SECRET,
+            "all": [{"token": SECRET}],
+        }
+    },
+    "hf_overrides": {"eos_token": "</s>", "auth": {"api_key": SECRET, "token": None}},
+    "override_generation_config": {"stop": ["token"], "max_token": "x"},
+}
+
+
+@pytest.fixture
+def model() -> ModelSettings:
+    return ModelSettings(name="m", source="s", engine=ENGINE)
+
+
+def test_no_text_of_the_settings_has_them(model: ModelSettings) -> None:
+    settings = Settings(models=[model])
+    texts = [shown(settings), repr(settings), str(settings), settings.model_dump_json()]
+    assert all(SECRET not in text for text in texts)
+    assert "secret_access_key: '**********'" in texts[0]
+    assert "eos_token: </s>" in texts[0]
+
+
+def test_vllm_gets_them(model: ModelSettings) -> None:
+    assert revealed(model.engine) == ENGINE
+    again = ModelSettings(name="m", source="s", engine=model.engine)
+    assert revealed(again.engine) == ENGINE
+    assert again == model
+
+
+def test_what_vllm_says_of_its_arguments_has_none(model: ModelSettings) -> None:
+    text = without_secrets(f"cannot parse {ENGINE}", model.engine)
+    assert SECRET not in text
+    assert "eos_token" in text
+
+
+def test_what_vllm_resolved_has_none(model: ModelSettings) -> None:
+    text = shown(Settings(models=[model]), [{**ENGINE, "max_model_len": 5}])
+    assert SECRET not in text
+    assert "max_model_len: 5" in text
+
+
+def test_free_text_is_none(model: ModelSettings) -> None:
+    free = model.engine["override_generation_config"]
+    assert free == {"stop": ["token"], "max_token": "x"}
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        {"kv_transfer_config": {"password": SECRET}},
+        {"kv_transfer_config": [SECRET]},
+        {"hf_token": {"token": SECRET}},
+        {"seed": SECRET},
+    ],
+)
+def test_a_refusal_has_none(engine: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        ModelSettings(name="m", source="s", engine=engine)
+    assert SECRET not in str(caught.value)
+
+
+def test_they_are_secret_types(model: ModelSettings) -> None:
+    config = model.engine["model_loader_extra_config"]
+    assert isinstance(config["s3"]["secret_access_key"], SecretStr)
+    assert config["n"] == 1
