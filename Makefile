@@ -17,7 +17,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-anno
 
 .DEFAULT_GOAL := help
 .PHONY: help serve setup setup-dev test soak lint types format lock
-.PHONY: test-vllm contract-all vllm-diff
+.PHONY: test-vllm contract-all vllm-diff fuzz-api
 
 help: ## Show this text
 	@echo 'vllm-di, by target:'
@@ -62,6 +62,11 @@ contract-all: setup-dev ## Run the contract tests with every other supported vLL
 vllm-diff: setup-dev ## Show what changed between two releases: OLD=0.32.0 NEW=0.33.0
 	@$(BIN)/python -m tools.vllm_releases $(OLD) $(NEW)
 
+fuzz-api: setup-dev ## Send generated requests to every route of a real server
+	@$(PYTHON) -m venv $(VENV)-fuzz
+	@$(VENV)-fuzz/bin/pip install --quiet --require-hashes -r requirements/fuzz.lock
+	@$(BIN)/python -m tools.api_fuzz --schemathesis $(VENV)-fuzz/bin/schemathesis $(ARGS)
+
 lint: setup-dev ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -79,5 +84,6 @@ lock: setup-dev ## Compile the locks again, keeping versions where possible
 		--override requirements/overrides.txt --no-emit-package torch
 	$(LOCK) requirements/cuda.in -o requirements/cuda.lock
 	$(LOCK) requirements/dev.in -o requirements/dev.lock
+	$(LOCK) requirements/fuzz.in -o requirements/fuzz.lock
 	for version in $(OTHERS); do $(BIN)/python -m tools.lock_release $$version; done
 	sed -i -f tools/constant-markers.sed requirements/*.lock

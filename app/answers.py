@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from fastapi import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import CLIENT_CLOSED_REQUEST, SHUTTING_DOWN, unavailability, unavailable
 from app.flights import Flights
+from app.json_response import JsonAnswer
 from app.keep_alive import keep_alive
 from app.load_metrics import load_headers
 from app.service import service_of
-from app.shapes import OPENAI, SHAPE, Shape
+from app.shapes import OPENAI, SHAPE, Error, Shape
+from containers.vllm_api.error_response import error_content
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -68,9 +73,9 @@ async def answer(
     status = getattr(getattr(result, "error", None), "code", None)
     if isinstance(status, int):
         content = shape.error(result.model_dump()["error"])
-        return JSONResponse(content, status_code=status)
+        return JsonAnswer(content, status_code=status)
     headers = load_headers(request) if reports_load else None
-    return JSONResponse(shape.content(result), headers=headers)
+    return JsonAnswer(shape.content(result), headers=headers)
 
 
 def _kept_alive(
@@ -119,7 +124,7 @@ class EventStream(StreamingResponse):
         events: Generator of ready-made events. It is closed in any case, so its
             generation is aborted at once rather than when it is collected.
         flights: The app's requests in flight; when they are cut, the stream ends with
-            an error event.
+            an error event, as it does when its generator fails.
         shape: How the API writes that event.
     """
 
@@ -154,22 +159,27 @@ class EventStream(StreamingResponse):
             self._started = True
             await send(message)
 
-        is_cut = False
+        problem: Error | None = None
         try:
             await until_ended(
                 self.stream_response(noting_start), receive, self._flights.cut
             )
         except CutError:
-            is_cut = True
+            problem = unavailability(SHUTTING_DOWN)
+        except (ClientGoneError, OSError):
+            raise
+        except Exception as error:
+            logger.exception("A stream failed")
+            problem = error_content(error)[0]["error"]
         finally:
             await self._events.aclose()
-        if is_cut:
+        if problem:
             # A client that has stopped reading must not hold up the end.
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORD_S):
-                    await self._end_with_error(send)
+                    await self._end_with(problem, send)
 
-    async def _end_with_error(self, send: Send) -> None:
+    async def _end_with(self, problem: Error, send: Send) -> None:
         if not self._started:
             await send(
                 {
@@ -178,5 +188,5 @@ class EventStream(StreamingResponse):
                     "headers": self.raw_headers,
                 }
             )
-        last_words = self._shape.last_words(unavailability(SHUTTING_DOWN))
+        last_words = self._shape.last_words(problem)
         await send({"type": "http.response.body", "body": last_words.encode()})

@@ -20,6 +20,12 @@ from starlette.exceptions import HTTPException
 from containers import vllm_api
 
 UNSUPPORTED_MEDIA_TYPE = "Unsupported Media Type: Only 'application/json' is allowed"
+WRONG_TYPE = {
+    "type": "type_error",
+    "loc": ("body",),
+    "msg": "A field has a value of a wrong type",
+    "input": None,
+}
 MISSING = {"type": "missing", "loc": ("body",), "msg": "Field required", "input": None}
 
 
@@ -66,6 +72,10 @@ def validate(body: Any, model: str) -> Any:
             for problem in error.errors(include_url=False)
         ]
         raise RequestValidationError(problems, body=body) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        # vLLM's validators look into fields before these are known to be what they
+        # should be; of its own errors none is of these kinds.
+        raise RequestValidationError([WRONG_TYPE], body=body) from error
 
 
 async def read_json(request: Request) -> Any:

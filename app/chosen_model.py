@@ -17,8 +17,8 @@ async def chosen_model(request: Request, registry: ModelRegistry) -> ServedModel
     """The model a request is about.
 
     Args:
-        request: It names the model as ``?model=NAME`` or as ``model`` of a JSON body; it
-            need not where only one is served.
+        request: It names the model as ``?model=NAME``, or as ``model`` of a JSON body.
+            It need not where only one is served.
         registry: The models.
 
     Raises:

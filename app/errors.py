@@ -13,8 +13,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from app.json_response import JsonAnswer
 from app.shapes import OPENAI, Error, Shape
 from containers.errors import (
     AdapterError,
@@ -47,7 +48,7 @@ def error_response(
     kind: str | None = None,
     param: str | None = None,
     headers: dict[str, str] | None = None,
-) -> JSONResponse:
+) -> JsonAnswer:
     """Answer with OpenAI's error body.
 
     Args:
@@ -66,7 +67,7 @@ def error_response(
         "param": param,
         "code": int(status),
     }
-    return JSONResponse({"error": error}, status_code=status, headers=headers)
+    return JsonAnswer({"error": error}, status_code=status, headers=headers)
 
 
 def _phrase(status: int) -> str:
@@ -91,10 +92,10 @@ async def respond(error: Exception) -> Response:
     content, status = error_content(error)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("A request failed: %s", error, exc_info=error)
-    return JSONResponse(content, status_code=status)
+    return JsonAnswer(content, status_code=status)
 
 
-def serving_error_response(error: ServingError) -> JSONResponse:
+def serving_error_response(error: ServingError) -> JsonAnswer:
     """Answer to one of our own errors: 503 while models load, 404 for a wrong model."""
     if isinstance(error, NotReadyError):
         return unavailable(str(error))
@@ -122,9 +123,9 @@ def unavailability(message: str) -> Error:
     }
 
 
-def unavailable(message: str, shape: Shape = OPENAI) -> JSONResponse:
+def unavailable(message: str, shape: Shape = OPENAI) -> JsonAnswer:
     """Answer 503: this server cannot now, another one or a later try can."""
-    return JSONResponse(
+    return JsonAnswer(
         shape.error(unavailability(message)),
         status_code=HTTPStatus.SERVICE_UNAVAILABLE,
         headers={"Retry-After": str(RETRY_AFTER_S)},
@@ -146,12 +147,12 @@ def reshaped(response: Response, shape: Shape) -> Response:
         for name, value in response.headers.items()
         if name not in ("content-length", "content-type")
     }
-    return JSONResponse(
+    return JsonAnswer(
         shape.error(error), status_code=response.status_code, headers=headers
     )
 
 
-def http_response(error: HTTPException) -> JSONResponse:
+def http_response(error: HTTPException) -> JsonAnswer:
     """Answer to a status raised by Starlette or FastAPI, such as an unknown path."""
     return error_response(
         str(error.detail),

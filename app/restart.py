@@ -31,7 +31,7 @@ def refuse_what_needs_a_restart(old: ServerSettings, new: ServerSettings) -> Non
     Raises:
         SettingsError: Something does; it names the key.
     """
-    for name in (*_FIXED, "wants_key", "has_admin_keys"):
+    for name in (*_FIXED, "open_paths", "wants_key", "has_admin_keys"):
         if getattr(old, name) != getattr(new, name):
             key = {"wants_key": "api_keys", "has_admin_keys": "admin_keys"}
             raise SettingsError(

@@ -269,7 +269,7 @@ class Service:
         """
         if self.load_settings is None:
             raise SettingsError(
-                reason="these settings were made in Python, so there is nothing to read",
+                reason="these settings were made in Python: there is nothing to read",
                 hint="Call Service.reload(settings), or serve with vllm-di.",
             )
         settings = await asyncio.to_thread(self.load_settings)

@@ -35,6 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.heavy)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Forget what vLLM has set in this process: another would take it for a wish."""
+    if os.environ.get("VLLM_WORKER_MULTIPROC_METHOD") == "spawn":
+        del os.environ["VLLM_WORKER_MULTIPROC_METHOD"]
+
+
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder with a tokenizer and a chat template, without weights."""

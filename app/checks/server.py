@@ -1,4 +1,4 @@
-"""The checks of the ``server`` section: address, certificates, middleware."""
+"""The checks of the ``server`` section: address, certificates, keys, middleware."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 from app.checks.report import Report
 from app.http_config import check_certificates, listening_socket
 from app.middleware.imported import imported_middleware
+from app.middleware.keys import Keys
 from containers.settings import ServerSettings
 
 
 def check_server(server: ServerSettings, report: Report) -> None:
-    """Check that a server could listen, with its certificates and its middleware.
+    """Check that a server could listen, with its certificates, keys and middleware.
 
     Args:
         server: Server settings.
@@ -26,6 +27,8 @@ def check_server(server: ServerSettings, report: Report) -> None:
             lambda: check_certificates(server),
             lambda _: f"{server.ssl_certfile} and its key fit",
         )
+    if server.wants_key or server.has_admin_keys:
+        report.attempt("keys", lambda: Keys(server), lambda keys: f"{keys.n} of them")
     for index, path in enumerate(server.middleware):
         report.attempt(
             f"middleware.{index}",

@@ -58,7 +58,6 @@ class Keys:
 
     Attributes:
         wants_key: Whether a request needs a key.
-        has_admin_keys: Whether there are admin keys.
 
     Raises:
         SettingsError: A file cannot be read, or a key is there twice.
@@ -66,12 +65,16 @@ class Keys:
 
     def __init__(self, server: ServerSettings) -> None:
         self.wants_key = server.wants_key
-        self.has_admin_keys = server.has_admin_keys
         self._server = server
         self._files = _files(server)
         self._versions = self._seen()
         self._looked = monotonic()
         self._callers: dict[bytes, Caller] = self._made()
+
+    @property
+    def n(self) -> int:
+        """How many keys are good."""
+        return len(self._callers)
 
     def caller(self, headers: Headers) -> Caller | None:
         """Whose key a request bears, or ``None`` if it bears none that is good.
@@ -118,7 +121,7 @@ class Keys:
         except SettingsError as error:
             logger.error("The keys stay as they were: %s", error)  # noqa: TRY400  # a sentence
         else:
-            logger.info("The key files have changed: %d keys now", len(self._callers))
+            logger.info("The key files have changed: %d keys now", self.n)
 
     def _seen(self) -> list[tuple[int, ...]]:
         return [file.version() for file, _ in self._files]

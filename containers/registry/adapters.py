@@ -58,6 +58,7 @@ class Adapters:
                     request.lora_path,
                     name=request.lora_name,
                     max_rank=_lora_config(model, request.lora_name).max_lora_rank,
+                    hidden_size=_hidden_size(model),
                 )
             return await self._load(model, request)
 
@@ -122,3 +123,12 @@ def _lora_config(model: ServedModel, name: str) -> Any:
         reason = f"the model {model.name} takes no adapters"
         raise AdapterError(adapter=name, reason=reason, hint=_HINT)
     return config
+
+
+def _hidden_size(model: ServedModel) -> int | None:
+    """The width of its layers; ``None`` where they have several."""
+    config = model.loaded.vllm_config.model_config
+    if config.is_multimodal_model:
+        return None
+    size = getattr(config.hf_text_config, "hidden_size", None)
+    return size if isinstance(size, int) else None

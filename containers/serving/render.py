@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from containers.chat_template import ChatTemplate
 from containers.serving.injected import bound_renderer, request_logger
-from containers.serving.messages import ServingMessages
 from containers.settings import ChatSettings
 from containers.vllm_api import ServingRender as VllmServingRender
 
 
-def _with_own_probe(init: Any) -> Any:
-    """A constructor that tries templates out as :class:`ServingMessages` does."""
-    names = {**init.__globals__, "AnthropicServingMessages": ServingMessages}
-    made = FunctionType(
-        init.__code__, names, init.__name__, init.__defaults__, init.__closure__
-    )
-    made.__kwdefaults__ = init.__kwdefaults__
-    return made
+class Untried(NamedTuple):
+    """A renderer whose template vLLM's constructor cannot try out."""
+
+    model_config: Any
+    renderer: None = None
+    chat_template: None = None
 
 
 class ServingRender(VllmServingRender):
@@ -50,12 +46,14 @@ class ServingRender(VllmServingRender):
             chat_template=chat_template,
             owner=type(self).__name__,
         )
-        _with_own_probe(VllmServingRender.__init__)(
-            self,
-            models,
-            renderer,
-            request_logger=request_logger(settings),
-            tool_server=tool_server,
-            disabled_thinking_effort=settings.anthropic_disabled_thinking_effort,
-        )
+        options = {
+            "request_logger": request_logger(settings),
+            "tool_server": tool_server,
+            "disabled_thinking_effort": settings.anthropic_disabled_thinking_effort,
+        }
+        try:
+            super().__init__(models, renderer, **options)
+        except Exception:  # noqa: BLE001  # as in ServingMessages, which tells why
+            super().__init__(models, Untried(renderer.model_config), **options)
+            self.online_renderer = renderer
         self.tokenizer = tokenizer

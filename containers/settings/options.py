@@ -65,7 +65,7 @@ FRONT_END: tuple[Option, ...] = (
     Option(
         "api_key",
         "server.api_keys",
-        "guards every path but probes and monitoring, not four prefixes",
+        "guards every path but the probes and open_paths, not four prefixes",
     ),
     Option("middleware", "server.middleware", "pure ASGI classes, no functions"),
     *_server("enable_request_id_headers", "disable_fastapi_docs"),

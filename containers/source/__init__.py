@@ -7,10 +7,10 @@ from containers.source.locate import Located, locate
 from containers.source.weights import Weights, weights_in
 
 __all__ = [
-    "check_adapter",
     "Located",
     "Weights",
     "cached_snapshot",
+    "check_adapter",
     "is_offline",
     "locate",
     "model_folder",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
 OTHER_WEIGHTS = ("adapter_model.bin", "adapter_model.pt")
 _PATH_STARTS = ("/", "./", "../", "~")
+_ATTENTION_INPUT = re.compile(r"\.layers\.\d+\.self_attn\.[qkv]_proj\.lora_A\.weight$")
 _LENGTH_BYTES = 8
 _MAX_HEADER_BYTES = 100_000_000
 
 
-def check_adapter(path: str, *, name: str, max_rank: int) -> None:
+def check_adapter(
+    path: str, *, name: str, max_rank: int, hidden_size: int | None = None
+) -> None:
     """Return when a folder looks like an adapter the engine can load.
 
     Args:
@@ -25,9 +29,12 @@ def check_adapter(path: str, *, name: str, max_rank: int) -> None:
             Face id, and is for the engine to find.
         name: The adapter's name, for the error.
         max_rank: The engine's ``max_lora_rank``.
+        hidden_size: The model's; ``None`` if it is not to be compared. vLLM loads an
+            adapter of a smaller model without a word, and answers nonsense.
 
     Raises:
-        AdapterError: It is not there, it is damaged, or its rank is too high.
+        AdapterError: It is not there, it is damaged, its rank is too high, or it is
+            another model's.
     """
     folder = Path(path).expanduser()
     if not folder.is_dir():
@@ -38,7 +45,9 @@ def check_adapter(path: str, *, name: str, max_rank: int) -> None:
         return
     _check_rank(_config(folder, name), name, max_rank)
     if (folder / WEIGHTS).is_file():
-        _check_weights(folder / WEIGHTS, name)
+        tensors = _tensors(folder / WEIGHTS, name)
+        if hidden_size is not None:
+            _check_shapes(tensors, name, hidden_size)
     elif not any((folder / other).is_file() for other in OTHER_WEIGHTS):
         raise AdapterError(
             adapter=name, reason=f"{folder} has no {WEIGHTS}", is_absent=True
@@ -71,22 +80,40 @@ def _check_rank(config: Mapping[str, Any], name: str, max_rank: int) -> None:
         )
 
 
-def _check_weights(path: Path, name: str) -> None:
-    """Return when the file is as long as its header says.
+def _tensors(path: Path, name: str) -> Mapping[str, Any]:
+    """What the header says of each tensor, if the file is as long as that says.
 
     Source:
         https://github.com/huggingface/safetensors, the format.
     """
     try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-            if length > _MAX_HEADER_BYTES:
-                raise ValueError("its header is too long")
-            header = json.loads(file.read(length))
-        header.pop("__metadata__", None)
-        end = max((each["data_offsets"][1] for each in header.values()), default=0)
-        if path.stat().st_size != _LENGTH_BYTES + length + end:
-            raise ValueError("it is cut off, or has something behind its end")
+        length, tensors = _header(path)
+        tensors.pop("__metadata__", None)
+        end = max((each["data_offsets"][1] for each in tensors.values()), default=0)
+        fits = path.stat().st_size == _LENGTH_BYTES + length + end
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{path} is damaged: {error}"
         raise AdapterError(adapter=name, reason=reason) from error
+    if not fits:
+        reason = f"{path} is cut off, or has something behind its end"
+        raise AdapterError(adapter=name, reason=reason)
+    return dict(tensors)
+
+
+def _check_shapes(tensors: Mapping[str, Any], name: str, hidden_size: int) -> None:
+    for tensor, about in tensors.items():
+        shape = about.get("shape")
+        if _ATTENTION_INPUT.search(tensor) and shape and shape[-1] != hidden_size:
+            raise AdapterError(
+                adapter=name,
+                reason=f"it is for a model of hidden size {shape[-1]}, "
+                f"not of {hidden_size}",
+            )
+
+
+def _header(path: Path) -> tuple[int, Any]:
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+        if length > _MAX_HEADER_BYTES:
+            raise ValueError("its header is too long")
+        return length, json.loads(file.read(length))

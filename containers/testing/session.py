@@ -21,7 +21,7 @@ from containers.testing.cassettes.secrets import Secret
 from containers.testing.http import AppTransport, OwnLoop
 from containers.testing.leaks import tasks_left
 from containers.testing.overrides import claim_doubles, overrides_of
-from containers.testing.shared_builds import SharedBuilds
+from containers.testing.shared_builds import SharedBuilds, build_without_threads
 from containers.testing.tiny_model import tiny_model
 
 TINY = "tiny"
@@ -171,6 +171,7 @@ def _overrides_check(container: Container) -> Callable[[bool], None]:
         now = overrides_of(container)
         if is_first:
             claim_doubles(container)
+            build_without_threads(container)
             at_the_start.update(now)
         names = [n for n in {*now, *at_the_start} if now.get(n) != at_the_start.get(n)]
         if names:

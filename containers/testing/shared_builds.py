@@ -26,9 +26,6 @@ class SharedBuilds:
         """Let a container take what another one of the same settings has built."""
         self._share(container.vllm_config, finish=_remember)
         self._share(container.chat_template)
-        for provider in container.providers.values():
-            if isinstance(provider, Resource):
-                _build_without_thread(provider)
 
     def _share(
         self, resource: Any, finish: Callable[[Any], None] = lambda _: None
@@ -55,16 +52,23 @@ def _identity(value: Any) -> Any:
     return value if isinstance(value, str) else id(value)
 
 
-def _build_without_thread(resource: Resource[Any]) -> None:
-    """Call a blocking builder of ours on the loop: a thread costs more than it does."""
-    build: Any = resource.provides
-    if not build.__module__.startswith(resources.__name__):
-        return
-    kind = BuilderKind.of(build)
-    if kind is BuilderKind.FUNCTION:
-        resource.set_provides(_as_coroutine(build))
-    elif kind is BuilderKind.GENERATOR:
-        resource.set_provides(_as_async_generator(build))
+def build_without_threads(container: Container) -> None:
+    """Call blocking builders of ours on the loop: a thread costs more than they do.
+
+    To be called right before a start: by then a test has replaced what it wants to.
+    """
+    for resource in container.providers.values():
+        if isinstance(resource, Resource) and _is_ours(resource.provides):
+            build: Any = resource.provides
+            kind = BuilderKind.of(build)
+            if kind is BuilderKind.FUNCTION:
+                resource.set_provides(_as_coroutine(build))
+            elif kind is BuilderKind.GENERATOR:
+                resource.set_provides(_as_async_generator(build))
+
+
+def _is_ours(build: Any) -> bool:
+    return getattr(resources, getattr(build, "__name__", ""), None) is build
 
 
 def _as_coroutine(build: Callable[..., Any]) -> Callable[..., Any]:

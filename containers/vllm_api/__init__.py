@@ -15,6 +15,7 @@ from containers.vllm_api.arguments import adapted
 from containers.vllm_api.builds import broken_companion
 from containers.vllm_api.names import NAMES, came_with, place_of
 from containers.vllm_api.release import (
+    ADD_HINT,
     INSTALL_HINT,
     installed_version,
     is_supported,
@@ -52,6 +53,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(module_name), attribute)
     except (ImportError, AttributeError, RuntimeError, OSError) as error:
         reason = f"{name} cannot be imported from {module_name}: {error}"
-        raise mismatch(*(broken_companion() or (reason, INSTALL_HINT))) from error
+        hint = INSTALL_HINT if is_supported() else ADD_HINT
+        raise mismatch(*(broken_companion() or (reason, hint))) from error
     globals()[name] = made = adapted(name, found, line)
     return made

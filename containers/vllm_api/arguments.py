@@ -63,7 +63,6 @@ CHANGED: dict[str, dict[str, Change]] = {
         "OpenAIServingResponses": Change(reworded=_STRICT),
         "AnthropicServingMessages": Change(reworded=_STRICT),
         "CohereServingChatV2": Change(added=_LOGGED, reworded=_STRICT),
-        "CohereServingChatV2": Change(added=_LOGGED, reworded=_STRICT),
         "OpenAIServingCompletion": Change(added=_LOGGED),
         "ServingTokens": Change(added=("online_derenderer",)),
         "ServingRender": Change(

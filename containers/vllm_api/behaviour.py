@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from containers.vllm_api.names import SUPPORTED_RELEASES
 from containers.vllm_api.release import release_line
 
 
@@ -20,15 +19,17 @@ class Behaviour:
         client_lacks: Members of the newest ``EngineClient`` that this one has not.
         front_end_lacks: Options of the newest ``vllm serve`` that this one has not,
             among those that are told one by one (``containers.settings.options``).
+        pairs_enable_with_disable: Whether ``--disable-lora`` is the contrary of
+            ``--enable-lora``, as ``--no-enable-lora`` is.
     """
 
+    pairs_enable_with_disable: bool = True
     client_lacks: frozenset[str] = frozenset()
     front_end_lacks: frozenset[str] = frozenset()
 
 
-_V0_33 = Behaviour()
-_V0_32 = replace(
-    _V0_33,
+_V0_32 = Behaviour(
+    pairs_enable_with_disable=False,
     client_lacks=frozenset(
         {"get_external_elastic_ep_status", "should_keep_api_server_alive"}
     ),
@@ -40,8 +41,8 @@ _V0_31 = replace(
     front_end_lacks=frozenset({"grpc_port"}),
 )
 
-BEHAVIOUR = dict(zip(SUPPORTED_RELEASES, (_V0_31, _V0_32, _V0_33), strict=True))
-"""Release line to how it behaves."""
+BEHAVIOUR = {"0.31": _V0_31, "0.32": _V0_32}
+"""Release line to how it behaves, where that is not how the newest one does."""
 
 
 def behaviour() -> Behaviour:
@@ -50,4 +51,4 @@ def behaviour() -> Behaviour:
     Raises:
         VllmMismatchError: vLLM is absent, unsupported or half installed.
     """
-    return BEHAVIOUR[release_line()]
+    return BEHAVIOUR.get(release_line(), Behaviour())

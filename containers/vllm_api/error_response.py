@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from http import HTTPStatus
+from traceback import walk_tb
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,12 +37,29 @@ def error_content(error: Exception) -> tuple[dict[str, Any], int]:
     Source:
         vllm/entrypoints/serve/exception_handling/error_response.py (0.32.0).
     """
-    answer = vllm_api.create_error_response(error)
+    answer = vllm_api.create_error_response(_culprit(error))
     if answer.error.code == HTTPStatus.NOT_IMPLEMENTED:
         # A request asked for it: vLLM's 501 would count as a fault of the server.
         answer.error.code = int(HTTPStatus.BAD_REQUEST)
         answer.error.type = "BadRequestError"
     return answer.model_dump(), int(answer.error.code)
+
+
+def _culprit(error: Exception) -> Exception:
+    """What is to be told: the engine's client hides why it refuses parameters.
+
+    It tells an error of its own from what it finds before the engine sees the request.
+    """
+    cause = error.__cause__
+    is_hiding = isinstance(error, vllm_api.EngineGenerateError)
+    if is_hiding and isinstance(cause, ValueError) and _is_about_inputs(cause):
+        return cause
+    return error
+
+
+def _is_about_inputs(error: ValueError) -> bool:
+    frames = walk_tb(error.__traceback__)
+    return any(frame.f_code.co_name == "process_inputs" for frame, _ in frames)
 
 
 def is_engine_death(error: BaseException) -> bool:

@@ -20,6 +20,10 @@ INSTALL_HINT = (
     "Install one build of it: pip install 'vllm-di[cpu]' without a GPU, "
     "pip install 'vllm-di[cuda]' with one."
 )
+ADD_HINT = (
+    "It is not supported, and differs here: docs/vllm_releases.md says how to add it. "
+    f"{INSTALL_HINT}"
+)
 TRY_HINT = (
     "Or try this one all the same: vllm-di serve --allow-unsupported-vllm, or the "
     f"environment variable {ALLOW_UNSUPPORTED}=1."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -53,10 +54,11 @@ def stock_processes(
         serve_stock(tmp_path_factory.mktemp("stock"), folder, model)
         for folder, model in zip(folders, MODELS, strict=True)
     ]
-    yield servers
-    for server in servers:
-        server.stop()
-        server.left_behind()
+    with ExitStack() as ends:  # all of them, whatever one of them raises
+        for server in servers:
+            ends.callback(server.left_behind)
+            ends.callback(server.stop)
+        yield servers
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Server:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env=_without_traces_of_vllm(os.environ) | environment,
+                env=os.environ | environment,
             )
 
     @property
@@ -163,12 +163,6 @@ def _as_options(arguments: dict[str, object]) -> list[str]:
         else:
             options += [f"--{flag}", str(value)]
     return options
-
-
-def _without_traces_of_vllm(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a user would start a server with: vLLM sets this where it is imported."""
-    method = "VLLM_WORKER_MULTIPROC_METHOD"
-    return {name: value for name, value in environment.items() if name != method}
 
 
 def _lives_in(session: int, process: psutil.Process) -> bool:

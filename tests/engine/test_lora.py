@@ -139,8 +139,8 @@ def test_only_administrators_change_adapters(
 ) -> None:
     body = {"lora_name": "x", "lora_path": str(folders / "other")}
     assert client.post(LOAD, json=body, headers=CLIENT).status_code == 403
-    refused = httpx.post(f"{client.base_url}{LOAD[1:]}", json=body)
-    assert refused.status_code == 401
+    nobody = client.post(LOAD, json=body, headers={"Authorization": ""})
+    assert nobody.status_code == 401
 
 
 def test_it_sleeps_and_wakes_up(client: httpx.Client) -> None:

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from app.routes import router
 from containers import ServerSettings
 from tests.http.conftest import app_of
+from tests.http.test_answers import QUESTION
 
 ROUTES = [
     route
@@ -21,6 +22,22 @@ ROUTES = [
     if isinstance(route, APIRoute) and "POST" in route.methods
 ]
 PATHS = sorted({route.path.replace("{response_id}", "resp_x") for route in ROUTES})
+VALID: dict[str, dict[str, Any]] = {
+    "/v1/chat/completions": QUESTION,
+    "/v1/completions": {"prompt": "a"},
+    "/v1/responses": {"input": "a"},
+    "/v1/messages": QUESTION | {"max_tokens": 4},
+    "/v1/embeddings": {"input": "a"},
+    "/tokenize": {"prompt": "a"},
+    "/rerank": {"query": "a", "documents": ["b"]},
+    "/generative_scoring": {"query": "a", "items": ["b"], "label_token_ids": [1]},
+    "/inference/v1/generate": {
+        "token_ids": [70],
+        "sampling_params": {"max_tokens": 4},
+    },
+    "/invocations": QUESTION,
+}
+HALF = "\ud800"
 DEEP = "[" * 5000 + "]" * 5000
 FIELDS = (
     "model",
@@ -67,7 +84,7 @@ def serving_app(serving_container: Container) -> FastAPI:
 
 def nonsense() -> list[bytes]:
     texts = ["", "{", "[]", "null", "1", '"x"', "NaN", DEEP, "{}", '{"model": 1}']
-    bodies = [{field: value for field in FIELDS} for value in VALUES]
+    bodies = [dict.fromkeys(FIELDS, value) for value in VALUES]
     talk = {"model": "tiny", "messages": [{"role": "user", "content": "a"}]}
     bodies += [talk | {"max_tokens": 4, field: VALUES[4]} for field in FIELDS]
     return [each.encode() for each in [*texts, *(json.dumps(b) for b in bodies)]]
@@ -86,3 +103,17 @@ async def test_no_body_is_answered_with_a_server_error(
         headers = {"content-type": kind}
         response = await serving_client.post(path, content=b"--x", headers=headers)
         assert response.status_code < 500
+
+
+@pytest.mark.parametrize("path", VALID)
+@pytest.mark.parametrize("field", ["model", "request_id", "user", "cache_salt"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_half_a_character_is_quoted_or_refused(
+    serving_client: httpx.AsyncClient, path: str, field: str, *, stream: bool
+) -> None:
+    body = json.dumps(VALID[path] | {field: HALF, "stream": stream})
+    headers = {"content-type": "application/json"}
+    response = await serving_client.post(path, content=body, headers=headers)
+    assert response.status_code < 500
+    if response.headers["content-type"] == "application/json":
+        assert response.json()

@@ -48,7 +48,7 @@ class Ending:
         with TestClient(self.app) as client:
             thread = threading.Thread(target=self._ask, args=(client,))
             thread.start()
-            wait_until(lambda: bool(self.engine.requests), within_s=5)
+            wait_until(lambda: bool(self.engine.requests), within_s=20)
             began = time.monotonic()
             assert client.portal is not None
             client.portal.call(lambda: self.service.drain(timeout_s=timeout_s))
@@ -124,7 +124,7 @@ def test_the_port_answers_while_it_drains(
     serving_app: FastAPI,
 ) -> None:
     with served(serving_app) as url:
-        wait_until(lambda: httpx.get(f"{url}/readyz").is_success, within_s=5)
+        wait_until(lambda: httpx.get(f"{url}/readyz").is_success, within_s=20)
         getattr(serving_app.state, STATE_ATTRIBUTE)._enter("draining")
         assert httpx.get(f"{url}/readyz").status_code == 503
         assert httpx.get(f"{url}/livez").status_code == 200
@@ -146,11 +146,11 @@ def test_a_stream_that_is_still_being_rendered_is_not_cut(
     assert flights == [1, 0]
 
 
-def _noting_end(flights: list[int]) -> Callable[[Flights], None]:
+def _noting_end(flights: list[int]) -> Callable[[Flights, int], None]:
     end = Flights.end
 
-    def noting(self: Flights) -> None:
-        end(self)
+    def noting(self: Flights, era: int) -> None:
+        end(self, era)
         flights.append(self.n)
 
     return noting

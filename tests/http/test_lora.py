@@ -284,6 +284,18 @@ def test_a_bad_adapter_never_reaches_the_engine(
     assert client.post(CHAT, json=QUESTION).status_code == 200
 
 
+def test_another_models_adapter_never_reaches_the_engine(
+    client: TestClient, served: Served, folder: str, tmp_path: Path
+) -> None:
+    config = json.loads((Path(folder) / "config.json").read_text())
+    config["hidden_size"] //= 2
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    refused = load(client, str(adapter(tmp_path / "adapter", tmp_path)))
+    assert refused.status_code == 400
+    assert "hidden size" in error_of(refused)["message"]
+    assert served.engines["paris"].loras == {}
+
+
 def test_a_folder_that_is_not_there_is_404(client: TestClient, served: Served) -> None:
     for path in ("/no/such/folder", "./no", "~/no-such-adapter"):
         assert load(client, path).status_code == 404

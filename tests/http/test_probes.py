@@ -35,7 +35,7 @@ def service(client: TestClient) -> Service:
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    for _ in range(500):
+    for _ in range(2000):
         if condition():
             return
         time.sleep(0.01)

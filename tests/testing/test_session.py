@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from app import create_app
 from containers import ChatTemplate, ModelSettings, Running, running
 from containers.errors import SourceError
 from containers.testing import FakeEngine, override
@@ -70,3 +74,30 @@ def test_recording_a_model_without_weights_says_what_to_define(
 ) -> None:
     with pytest.raises(SourceError, match="Define a fixture serving_settings"):
         session.real_engine(tiny_settings(tiny_folder))
+
+
+def test_a_builder_that_a_test_wraps_is_called_as_it_always_was(
+    session: SharedSession, tiny_folder: Path
+) -> None:
+    container = session.container(tiny_settings(tiny_folder))
+    seen = []
+    for name in ("tokenizer", "serving_chat"):
+        container.providers[name].set_provides(
+            noting(container.providers[name].provides, seen)
+        )
+    with override(container, engine=FakeEngine()):
+        app = create_app(container)
+        with session.serving(app, container) as (transport, left):
+            client = httpx.AsyncClient(transport=transport, base_url="http://test")
+            assert asyncio.run(client.get("/health")).is_success
+            assert seen == [type(container.tokenizer()), type(container.serving_chat())]
+    assert left == []
+
+
+def noting(build: Any, seen: list[type]) -> Any:
+    def built(**injected: Any) -> Any:
+        value = build(**injected)
+        seen.append(type(value))
+        return value
+
+    return built

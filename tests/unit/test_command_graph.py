@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def test_it_adds_the_times_of_a_start(
 ) -> None:
     for config in ([], ["--config", CONFIG]):
         text = printed(capsys, *config, "--timings", record)
-        assert "engine                   3.00 s  settings=settings" in text
+        assert re.search(r"engine +3\.00 s  .*settings=settings", text)
         assert "start-up: 4.00 s" in text
         assert "gone" not in text
 
@@ -99,7 +100,8 @@ async def test_a_record_holds_every_resource_of_a_start(
     async with running(container):
         write_timings(path, {"tiny": container})
     spans = read_timings(path)["tiny"]
-    assert set(spans) == set(Graph.of(container).resources)
+    not_needed = {"engine_processes"}  # by a double of the engine
+    assert set(spans) == set(Graph.of(container).resources) - not_needed
     assert min(span.begin_s for span in spans.values()) == 0
     for name, span in spans.items():
         needed = Graph.of(container).resources_under(name)

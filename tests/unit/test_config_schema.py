@@ -104,7 +104,7 @@ def test_it_takes_what_settings_take(
     assert list(validator.iter_errors(data)) == []
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(data))
-    Settings.load(file, environment={"PORT": "1", "K": "k"})
+    Settings.load(file, environment={"PORT": "1", "K": "of-env"})
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,7 @@ def test_every_key_of_the_table_exists() -> None:
 PLACE = {
     "Settings": "",
     "ServerSettings": "server.",
+    "PerformanceSettings": "performance.",
     "ApiKey": "server.api_keys[].",
     "ModelSettings": "models[].",
     "ChatSettings": "models[].chat.",

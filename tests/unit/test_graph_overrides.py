@@ -207,6 +207,11 @@ WRONG = {
     "serving_transcription": "x",
     "serving_translation": "x",
     "serving_realtime": 3,
+    "serving_embedding": "x",
+    "serving_pooling": "x",
+    "serving_classification": 3,
+    "serving_scores": "x",
+    "engine_processes": 3,
     "serving_tokenization": object(),
 }
 

