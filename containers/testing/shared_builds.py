@@ -68,7 +68,8 @@ def build_without_threads(container: Container) -> None:
 
 
 def _is_ours(build: Any) -> bool:
-    return getattr(resources, getattr(build, "__name__", ""), None) is build
+    name = getattr(build, "__name__", None)
+    return name is not None and getattr(resources, name, None) is build
 
 
 def _as_coroutine(build: Callable[..., Any]) -> Callable[..., Any]:

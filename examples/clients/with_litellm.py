@@ -1,5 +1,7 @@
 """``litellm`` against a running server: completed, streamed, embedded, reranked.
 
+With LITELLM_LOCAL_MODEL_COST_MAP=True in the environment it asks nobody else.
+
 Usage: python examples/clients/with_litellm.py [URL [KEY]]
 """
 

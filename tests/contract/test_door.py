@@ -106,7 +106,10 @@ def installed(folder: Path, version: str | None) -> Path:
 def release_line_with(path: list[str]) -> subprocess.CompletedProcess[str]:
     script = (
         "import sys\n"
-        f"sys.path = {path!r} + [p for p in sys.path if 'site-packages' not in p]\n"
+        "from pathlib import Path\n"
+        "others = [p for p in sys.path if not (Path(p) / 'vllm').exists()]\n"
+        "others = [p for p in others if 'site-packages' not in p]\n"
+        f"sys.path = {path!r} + others\n"
         "from containers.vllm_api.release import release_line\n"
         "print(release_line())\n"
     )

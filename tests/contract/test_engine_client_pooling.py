@@ -172,15 +172,13 @@ async def served(
     **options: Any,
 ) -> Any:
     """The body with which one of vLLM's pooling serving objects answers."""
-    from vllm.renderers.chat_utils import ChatTemplateConfig
-
     container = ModelContainer(settings=settings)
     container.engine.override(engine)
     async with running(container, "models") as model:
         view = EngineView(
             engine, renderer=model.renderer, vllm_config=model.vllm_config
         )
-        template = ChatTemplateConfig(
+        template = vllm_api.ChatTemplateConfig(
             chat_template=None,
             chat_template_content_format="auto",
             trust_request_chat_template=False,

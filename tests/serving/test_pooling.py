@@ -110,7 +110,7 @@ def test_they_are_constructed_without_any_loop(tiny_folder: Path, kind: str) -> 
     }
     with pytest.raises(RuntimeError, match="no running event loop"):
         asyncio.get_running_loop()
-    for name in OBJECTS:
-        has_it = OBJECTS[name] == kind or name == "serving_pooling"
+    for name, has_by in OBJECTS.items():
+        has_it = has_by == kind or name == "serving_pooling"
         assert (getattr(resources, name)(**parts) is not None) is has_it
     assert list(building) == []
