@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Coroutine
+from copy import copy
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, request_response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -166,6 +167,13 @@ class ServingRoute(APIRoute):
 
     The shape belongs to these routes alone: a host app's own routes keep theirs.
     """
+
+    def of_app(self, app: FastAPI) -> ServingRoute:
+        """The same route in an app, at a fraction of what including it costs."""
+        route = copy(self)
+        route.dependency_overrides_provider = app
+        route.app = request_response(route.get_route_handler())
+        return route
 
     def get_route_handler(self) -> Handler:
         """Wrap FastAPI's handler."""

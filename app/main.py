@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from typing import Any
 
 from dependency_injector import providers
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from app.documents import add_offline_docs, document_options
-from app.errors import respond, serving_error_response
+from app.errors import ServingRoute, respond, serving_error_response
 from app.middleware import Guards, add_middleware
 from app.openapi import complete_openapi
 from app.routes import router
@@ -57,7 +58,9 @@ def create_app(serving: Serving, *, wait_until_ready: bool = True) -> FastAPI:
     for error in (RequestValidationError, HTTPException):
         app.add_exception_handler(error, _respond)
     guards = Guards(server)
-    _include(app, application, guards, wait_until_ready=wait_until_ready)
+    routes = [_of_app(route, app) for route in router(server).routes]
+    app.router.routes += routes
+    _serve(app, application, guards, routes, wait_until_ready=wait_until_ready)
     guards.guard_app(app)
     add_offline_docs(app, server)
     add_middleware(app, server)
@@ -89,29 +92,38 @@ def include_serving(
         ValueError: Serving is included in this app already.
         SettingsError: A file of keys that the settings name cannot be used.
     """
+    if hasattr(app.state, STATE_ATTRIBUTE):
+        raise ValueError("serving is included in this app already")
     application = _application(serving)
-    guards = Guards(application.settings().server, prefix=prefix)
-    routes = _include(app, application, guards, wait_until_ready=wait_until_ready)
+    server: ServerSettings = application.settings().server
+    guards = Guards(server, prefix=prefix)
+    n_before = len(app.router.routes)
+    app.include_router(router(server), prefix=prefix)
+    routes = app.router.routes[n_before:]
+    _serve(app, application, guards, routes, wait_until_ready=wait_until_ready)
     guards.authenticate_routes(routes)
 
 
-def _include(
-    app: FastAPI, application: Container, guards: Guards, *, wait_until_ready: bool
-) -> list[BaseRoute]:
-    """Add our routes, their limits set, and our life to an app's; give the routes."""
-    if hasattr(app.state, STATE_ATTRIBUTE):
-        raise ValueError("serving is included in this app already")
+def _of_app(route: BaseRoute, app: FastAPI) -> BaseRoute:
+    return route.of_app(app) if isinstance(route, ServingRoute) else copy(route)
+
+
+def _serve(
+    app: FastAPI,
+    application: Container,
+    guards: Guards,
+    routes: Sequence[BaseRoute],
+    *,
+    wait_until_ready: bool,
+) -> None:
+    """Set the limits of our routes in an app, and let its life be ours too."""
     service = Service(application)
     service.on_reload = guards.reload
     setattr(app.state, STATE_ATTRIBUTE, service)
     app.exception_handlers.setdefault(ServingError, _respond_serving_error)
-    n_before = len(app.router.routes)
-    app.include_router(router(application.settings().server), prefix=guards.prefix)
-    routes = app.router.routes[n_before:]
     guards.guard_routes(routes)
     complete_openapi(app)
     _wrap_lifespan(app, service, wait_until_ready=wait_until_ready)
-    return routes
 
 
 def _application(serving: Serving) -> Container:

@@ -19,8 +19,12 @@ FolderOf = Callable[[Location], Path]
 _JINJA = frozenset("{}\n")
 _PATH_STARTS = ("/", "./", "../", "~/")
 _TEMPLATE_SUFFIXES = (".jinja", ".jinja2", ".j2", ".txt")
-SERVER_FILES = ("uds", "ssl_keyfile", "ssl_certfile", "ssl_ca_certs")
+SERVER_FILES = (
+    *("uds", "ssl_keyfile", "ssl_certfile", "ssl_ca_certs"),
+    *("api_keys_file", "admin_keys_file"),
+)
 """Keys of ``server`` that take the path of a file."""
+_KEYS = ("api_keys", "admin_keys")
 
 
 def placed_model(model: ModelSettings, at: Location, folder_of: FolderOf) -> Any:
@@ -56,11 +60,18 @@ def placed_model(model: ModelSettings, at: Location, folder_of: FolderOf) -> Any
 
 def placed_server(server: ServerSettings, folder_of: FolderOf) -> ServerSettings:
     """The server's settings with absolute paths."""
-    update = {
+    update: dict[str, Any] = {
         key: _file(getattr(server, key), folder_of(("server", key)))
         for key in SERVER_FILES
         if getattr(server, key) is not None
     }
+    for key in _KEYS:
+        entries = getattr(server, key)
+        if entries is not None:
+            update[key] = tuple(
+                _entry(each, folder_of(("server", key, index, "key_file")))
+                for index, each in enumerate(entries)
+            )
     return server.model_copy(update=update)
 
 
