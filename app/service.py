@@ -13,11 +13,11 @@ from dependency_injector import providers
 from dependency_injector.containers import Container
 from starlette.requests import HTTPConnection
 
-from app.canary import Canary
 from app.flights import Flights
 from app.one_process import refuse_sibling_workers
 from app.restart import refuse_what_needs_a_restart
-from containers.errors import NotReadyError, ServingError, SettingsError
+from app.supervision import Supervisor
+from containers.errors import NotReadyError, SettingsError
 from containers.lifecycle import Record, lifecycle_of, running
 from containers.registry import Change, ModelRegistry, ServedModel
 from containers.settings import ServerSettings, Settings
@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 
 STATE_ATTRIBUTE = "vllm_di"
 
-ENGINE_CHECK_EVERY_S = 0.1
 MARGIN_S = 1.0
 """Seconds the application waits longer than each of its models may take to stop."""
 
@@ -77,7 +76,7 @@ class Service:
         self.on_change: Callable[[], None] = lambda: None
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
         self.load_settings: Callable[[], Settings] | None = None
-        self._canaries: dict[str, Canary] = {}
+        self.supervisor = Supervisor()
         self._began = time.monotonic()
 
     @property
@@ -143,12 +142,7 @@ class Service:
 
     def trouble_of(self, model: ServedModel) -> str:
         """Why a model should get no traffic, or an empty string."""
-        if not model.is_ready:
-            return model.state
-        if model.generation.is_asleep:
-            return "asleep"
-        canary = self._canaries.get(model.name)
-        return canary.trouble if canary else ""
+        return model.state if not model.is_ready else self.supervisor.trouble_of(model)
 
     @property
     def _requires_all(self) -> bool:
@@ -219,9 +213,7 @@ class Service:
             async with running(self.container, stop_timeout_s=stop_timeout_s):
                 self._enter("ready")
                 settled.set()
-                await self._watch(stop)
-                if self.state != "engine dead":
-                    self._enter("stopping")
+                await self._supervise(stop)
         except asyncio.CancelledError:
             self._enter("stopped")
             raise
@@ -275,58 +267,18 @@ class Service:
         settings = await asyncio.to_thread(self.load_settings)
         return await self.reload(settings, dry_run=dry_run)
 
-    async def _watch(self, stop: asyncio.Event) -> None:
+    async def _supervise(self, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as tasks:
-            watcher = tasks.create_task(self._watch_models())
+            watching = tasks.create_task(self.supervisor.run(self._models))
+            watching.add_done_callback(self._on_models_lost)
             await stop.wait()
-            watcher.cancel()
+            watching.cancel()
+        if self.state != "engine dead":
+            self._enter("stopping")
 
-    async def _watch_models(self) -> None:
-        # ``errored``, since an engine that died before its first request still says
-        # ``is_running``; vLLM offers nothing to wait for.
-        async with asyncio.TaskGroup() as tasks:
-            try:
-                while not self._is_over():
-                    self._follow_canaries(tasks)
-                    for model in self.models:
-                        if model.is_errored:
-                            tasks.create_task(self._replace_engine(model))
-                            model.enter("healing")
-                    await asyncio.sleep(ENGINE_CHECK_EVERY_S)
-                self._enter("engine dead")
-            finally:
-                for canary in self._canaries.values():
-                    canary.stop()
-
-    async def _replace_engine(self, model: ServedModel) -> None:
-        logger.error("the engine of %s has died", model.name)
-        try:
-            await self._models.heal(model)
-        except ServingError as error:
-            logger.error("%s is given up: %s", model.name, error)  # noqa: TRY400  # a sentence
-            model.enter("engine dead")
-
-    def _follow_canaries(self, tasks: asyncio.TaskGroup) -> None:
-        """Let a canary sing for each engine that there is now."""
-        for model in self.models:
-            settings = model.settings.canary
-            canary = self._canaries.get(model.name)
-            engine = model.loaded.engine if model.is_ready else None
-            if canary is not None and canary.sings_for(engine, settings):
-                continue
-            if canary is not None:
-                self._canaries.pop(model.name).stop()
-            if engine is not None and settings is not None:
-                canary = self._canaries[model.name] = Canary(engine, settings)
-                canary.start(tasks)
-
-    def _is_over(self) -> bool:
-        """Whether the engines that are left are not enough to go on."""
-        states = [model.state for model in self.models]
-        is_enough_dead = any if self._requires_all else all
-        return "engine dead" in states and is_enough_dead(
-            state in ("engine dead", "failed", "stopped") for state in states
-        )
+    def _on_models_lost(self, watching: asyncio.Task[None]) -> None:
+        if not watching.cancelled() and watching.exception() is None:
+            self._enter("engine dead")
 
     def _enter(self, state: State) -> None:
         self.state = state

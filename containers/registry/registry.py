@@ -186,8 +186,10 @@ class ModelRegistry:
             StartError: No new engine started, as often as the settings allow to try.
             NotReadyError: The settings do not allow to try.
         """
+        died = model.generation
         async with self._turn:
-            await heal(model)
+            if model.generation is died:
+                await heal(model)
 
     async def stop(self) -> None:
         """Stop the models in reverse order; every stop is attempted.

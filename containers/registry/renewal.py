@@ -7,6 +7,7 @@ import logging
 
 from containers.errors import NotReadyError, StopError
 from containers.lifecycle import Running
+from containers.registry.generation import Generation
 from containers.registry.plan import Plan, plan_of
 from containers.registry.served_model import ServedModel
 from containers.settings import ModelSettings
@@ -56,7 +57,10 @@ class Renewal:
             self._new.borrow(self._old, self.plan)
         try:
             self._loaded = await self._new.start(self._model.server)
-        except BaseException:
+        except asyncio.CancelledError:
+            await self._new.stop()
+            raise
+        except Exception:
             await self.abandon()
             raise
 
@@ -94,8 +98,7 @@ async def heal(model: ServedModel) -> None:
         StartError: No new engine started, as often as the settings allow to try.
         NotReadyError: The settings do not allow to try.
     """
-    server = model.server
-    if not server.heal_attempts:
+    if not model.server.heal_attempts:
         raise NotReadyError(
             provider=f"the engine of {model.name!r}",
             state="dead",
@@ -111,24 +114,25 @@ async def heal(model: ServedModel) -> None:
         logger.warning(
             "the dead engine of %s did not end cleanly: %s", model.name, error
         )
-    for attempt in range(1, server.heal_attempts + 1):
+    try:
+        loaded = await _started(new, model)
+    except BaseException:
+        await new.stop()
+        raise
+    model.become(new, loaded)
+
+
+async def _started(new: Generation, model: ServedModel) -> Running:
+    """Start a generation, as often as the settings allow to try."""
+    server = model.server
+    for attempt in range(1, server.heal_attempts):
         try:
-            loaded = await new.start(server)
-        except Exception as error:
-            logger.error(  # noqa: TRY400  # a sentence
-                "try %d of %d to replace the engine of %s failed: %s",
-                attempt,
-                server.heal_attempts,
-                model.name,
-                error,
-            )
-            if attempt == server.heal_attempts:
-                await new.stop()
-                raise
+            return await new.start(server)
+        except Exception as error:  # noqa: BLE001  # whatever it was, the next try may do
+            text = "try %d of %d to replace the engine of %s failed: %s"
+            logger.error(text, attempt, server.heal_attempts, model.name, error)  # noqa: TRY400  # a sentence
             await asyncio.sleep(server.heal_backoff_s * 2 ** (attempt - 1))
-        else:
-            model.become(new, loaded)
-            return
+    return await new.start(server)
 
 
 def _keep_adapters(model: ServedModel, loaded: Running) -> None:

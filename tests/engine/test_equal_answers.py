@@ -25,9 +25,10 @@ def test_answers_equal_those_of_the_stock_server(
     other = stock_pooling if sample.pools else stock
     with ThreadPoolExecutor() as threads:
         mine, theirs = map(comparable, threads.map(sample.send, [ours, other]))
+    theirs = expected(sample, theirs)
     if sample.name in TOLD_OTHERWISE:
-        mine["body"] = theirs["body"] = ...
-    found = [*differences(mine, expected(sample, theirs))]
+        mine["body"] = theirs["body"] = "in other words"
+    found = [*differences(mine, theirs)]
     assert not found, "\n".join([sample.name, *found])
 
 

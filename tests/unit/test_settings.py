@@ -26,6 +26,8 @@ NOT_FRONT_END = {
     "log_error_stack",
     "tool_parser_plugin",
     "frontend",
+    # None, which vLLM 0.33 has; containers/vllm_api/arguments.py says it to older ones.
+    "tool_strict_level",
 }
 
 
