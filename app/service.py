@@ -142,7 +142,11 @@ class Service:
 
     def trouble_of(self, model: ServedModel) -> str:
         """Why a model should get no traffic, or an empty string."""
-        return model.state if not model.is_ready else self.supervisor.trouble_of(model)
+        if not model.is_ready:
+            return model.state
+        if model.generation.is_asleep:
+            return "asleep"
+        return self.supervisor.trouble_of(model)
 
     @property
     def _requires_all(self) -> bool:

@@ -27,7 +27,8 @@ async def replace(settings: ModelSettings, n: int) -> None:
         began = time.monotonic()
         async with running(ModelContainer(settings=settings), "engine"):
             if number:
-                print(f"{SECONDS_MARK}{time.monotonic() - began:.3f}", flush=True)
+                sys.stdout.write(f"{SECONDS_MARK}{time.monotonic() - began:.3f}\n")
+                sys.stdout.flush()
 
 
 def main() -> None:

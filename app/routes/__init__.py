@@ -39,6 +39,7 @@ from app.routes import (
     tokens,
     version,
 )
+from containers import vllm_api
 from containers.settings import ServerSettings
 from containers.vllm_api.cohere import is_cohere_enabled
 
@@ -51,7 +52,9 @@ def router(server: ServerSettings) -> APIRouter:
     """
     nouns = [embeddings, pooling, classify, score, rerank]
     nouns += [chat, completions, models, tokenize, probes, version, metrics]
-    nouns += [responses, messages, generative_scoring, structured_decisions]
+    nouns += [responses, messages, generative_scoring]
+    if vllm_api.offers("ServingStructuredDecisions"):
+        nouns.append(structured_decisions)
     nouns += [audio, realtime, ping, invocations]
     nouns += [render, derender, tokens] if server.enable_scale_out else [no_scale_out]
     if is_cohere_enabled():

@@ -26,7 +26,7 @@ async def render_chat_completion(
     """
     request = await read_body(raw_request, "ChatCompletionRequest")
     serving_render = registry.serving("serving_render", request.model)
-    work = serving_render.render_chat_request(request, raw_request)
+    work = serving_render.render_chat_request(request, raw_request=raw_request)
     return await answer(raw_request, work)
 
 
@@ -38,7 +38,7 @@ async def render_messages(raw_request: Request, registry: RegistryDep) -> Respon
     """Render a conversation of Anthropic's API."""
     request = await read_body(raw_request, "AnthropicMessagesRequest")
     serving_render = registry.serving("serving_render", request.model)
-    work = serving_render.render_messages_request(request, raw_request)
+    work = serving_render.render_messages_request(request, raw_request=raw_request)
     return await answer(raw_request, work)
 
 
@@ -50,7 +50,7 @@ async def render_completion(raw_request: Request, registry: RegistryDep) -> Resp
     """Render the prompts of a completion, each by itself."""
     request = await read_body(raw_request, "CompletionRequest")
     serving_render = registry.serving("serving_render", request.model)
-    work = serving_render.render_completion_request(request, raw_request)
+    work = serving_render.render_completion_request(request, raw_request=raw_request)
     return await answer(raw_request, work)
 
 

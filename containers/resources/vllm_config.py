@@ -55,10 +55,13 @@ def _arguments(settings: ModelSettings) -> dict[str, Any]:
         vllm/entrypoints/launchers/cli_args.py ``propagate_flash_late_interaction``
         (0.32.0).
     """
+    from containers.vllm_api.behaviour import behaviour
+
     arguments = revealed(settings.engine)
     if settings.chat.reasoning_parser:
         arguments["reasoning_parser"] = settings.chat.reasoning_parser
-    if not settings.chat.enable_flash_late_interaction:
+    has_half = behaviour().pooler_has_flash_late_interaction
+    if has_half and not settings.chat.enable_flash_late_interaction:
         arguments["pooler_config"] = {
             **(arguments.get("pooler_config") or {}),
             "enable_flash_late_interaction": False,

@@ -37,7 +37,7 @@ def prompt_logprobs(prompt_token_ids: Sequence[int]) -> list[dict[int, Any] | No
 
 
 def _alternatives(token: Token, params: Any) -> Sequence[int]:
-    if params.logprobs is None:
+    if params.logprobs is None or params.logprob_token_ids:
         return params.logprob_token_ids or ()
     wanted = WHOLE_VOCABULARY if params.logprobs == -1 else params.logprobs
     first = token.token_id or 0

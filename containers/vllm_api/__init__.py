@@ -20,6 +20,7 @@ from containers.vllm_api.release import (
     installed_version,
     is_supported,
     mismatch,
+    nearest_line,
     release_line,
 )
 
@@ -27,12 +28,11 @@ __all__ = ["NAMES", "installed_version", "is_supported", "offers", "release_line
 
 
 def offers(name: str) -> bool:
-    """Whether the installed vLLM has one of our names, which a later one brought.
+    """Whether the installed vLLM has one of our names, or a later one brought it.
 
-    Raises:
-        VllmMismatchError: vLLM is absent, unsupported or half installed.
+    Nothing is imported; without a supported vLLM it is as the newest one has it.
     """
-    return came_with(name, release_line()) is None
+    return came_with(name, nearest_line()) is None
 
 
 def __getattr__(name: str) -> Any:

@@ -71,9 +71,15 @@ CHANGED: dict[str, dict[str, Change]] = {
     },
     "0.32": {
         "AnthropicServingMessages": Change(added=_LOGGED),
+        "ServingRender.render_chat_request": Change(added=("raw_request",)),
+        "ServingRender.render_messages_request": Change(added=("raw_request",)),
+        "ServingRender.render_completion_request": Change(added=("raw_request",)),
     },
 }
-"""Release line to what it changed, by the door's name of the class or function."""
+"""Release line to what it changed, by the door's name of the class or function.
+
+A method is ``Class.method``; what differs is handed to it by keyword.
+"""
 
 
 def adapted(name: str, found: Any, line: str) -> Any:
@@ -88,18 +94,27 @@ def adapted(name: str, found: Any, line: str) -> Any:
         ``found`` itself where nothing changed since, else a subclass or a function
         around it.
     """
-    changes = [
+    methods = {
+        key.removeprefix(f"{name}."): _changes(key, line)
+        for release in later_than(line)
+        for key in CHANGED.get(release, {})
+        if key.startswith(f"{name}.")
+    }
+    changes = _changes(name, line)
+    if not changes and not methods:
+        return found
+    if isinstance(found, type):
+        return _adapted_class(found, changes, methods)
+    return _adapted_function(found, changes)
+
+
+def _changes(name: str, line: str) -> list[Change]:
+    """What happened to a callable since a release line, the latest first."""
+    return [
         CHANGED[release][name]
         for release in reversed(later_than(line))
         if name in CHANGED.get(release, {})
     ]
-    if not changes:
-        return found
-    return (
-        _adapted_class(found, changes)
-        if isinstance(found, type)
-        else (_adapted_function(found, changes))
-    )
 
 
 def _undone(changes: list[Change], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -116,12 +131,18 @@ def _adapted_function(
     return call
 
 
-def _adapted_class(kind: type[Any], changes: list[Change]) -> type[Any]:
+def _adapted_class(
+    kind: type[Any], changes: list[Change], methods: Mapping[str, list[Change]]
+) -> type[Any]:
     @functools.wraps(kind.__init__)
     def init(self: Any, *places: Any, **keywords: Any) -> None:
         kind.__init__(self, *places, **_undone(changes, keywords))
 
-    names = {"__init__": init, "__module__": kind.__module__, "__doc__": kind.__doc__}
+    names: dict[str, Any] = {
+        name: _adapted_function(getattr(kind, name), since)
+        for name, since in methods.items()
+    }
+    names |= {"__init__": init, "__module__": kind.__module__, "__doc__": kind.__doc__}
     metaclass: Any = type(kind)
     made: type[Any] = metaclass(kind.__name__, (kind,), names)
     return made

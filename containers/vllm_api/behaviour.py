@@ -21,8 +21,11 @@ class Behaviour:
             among those that are told one by one (``containers.settings.options``).
         pairs_enable_with_disable: Whether ``--disable-lora`` is the contrary of
             ``--enable-lora``, as ``--no-enable-lora`` is.
+        pooler_has_flash_late_interaction: Whether the engine's ``PoolerConfig`` has
+            its half of ``enable_flash_late_interaction``.
     """
 
+    pooler_has_flash_late_interaction: bool = True
     pairs_enable_with_disable: bool = True
     client_lacks: frozenset[str] = frozenset()
     front_end_lacks: frozenset[str] = frozenset()
@@ -39,6 +42,7 @@ _V0_31 = replace(
     client_lacks=_V0_32.client_lacks
     | {"compute_weight_checksums", "shutdown_weight_transfer_engine"},
     front_end_lacks=frozenset({"grpc_port"}),
+    pooler_has_flash_late_interaction=False,
 )
 
 BEHAVIOUR = {"0.31": _V0_31, "0.32": _V0_32}

@@ -115,7 +115,7 @@ def undone(name: str, keywords: dict[str, Any]) -> dict[str, Any]:
 def test_only_known_names_and_releases_have_changed() -> None:
     assert set(CHANGED) <= set(SUPPORTED_RELEASES[1:])
     for names in CHANGED.values():
-        assert set(names) <= set(NAMES)
+        assert {name.partition(".")[0] for name in names} <= set(NAMES)
 
 
 ALL = [(line, name) for line, names in CHANGED.items() for name in names]
@@ -126,7 +126,9 @@ def test_a_change_is_the_one_that_its_release_made(line: str, name: str) -> None
     change = CHANGED[line][name]
     if name in OPTIONAL:
         pytest.importorskip(OPTIONAL[name])
-    takes = inspect.signature(getattr(vllm_api, name)).parameters
+    owner, _, method = name.partition(".")
+    found = getattr(vllm_api, owner)
+    takes = inspect.signature(getattr(found, method) if method else found).parameters
     is_before = line in later_than(vllm_api.release_line())
     for keyword in (*change.added, *change.renamed.values()):
         assert (keyword in takes) is not is_before, keyword
@@ -169,6 +171,20 @@ def test_an_older_release_takes_the_words_of_the_newest(
     assert inspect.signature(adapted("Thing", found, oldest)) == inspect.signature(
         found
     )
+
+
+def test_a_method_takes_the_words_of_the_newest_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Older:
+        def answer(self, one: int) -> int:
+            return one
+
+    change = Change(added=("raw_request",))
+    monkeypatch.setitem(CHANGED, SUPPORTED_RELEASES[-1], {"Thing.answer": change})
+    made = adapted("Thing", Older, SUPPORTED_RELEASES[0])
+    assert made().answer(1, raw_request=2) == 1
+    assert adapted("Thing", Older, SUPPORTED_RELEASES[-1]) is Older
 
 
 def test_a_subclass_of_an_adapted_class_writes_the_newest_words(

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 _RANDOM_ID = re.compile(r"\b([a-z]+(?:[-_][a-z]+)*[-_])[0-9a-f]{16,}\b")
+_BARE_ID = re.compile(r"[0-9a-f]{16}")  # of a streamed response's item, before 0.32
 _POOLED = re.compile(
     r"\.(score|relevance_score|embedding\.\d+|data\.\d+\.data[.\d]+|float[.\d]+)$"
 )
@@ -88,6 +89,8 @@ def _masked(value: Any) -> Any:
     if isinstance(value, list):
         return [_masked(inner) for inner in value]
     if isinstance(value, str):
+        if _BARE_ID.fullmatch(value):
+            return "-ID"
         return _RANDOM_ID.sub(r"\1-ID", value)
     return value
 

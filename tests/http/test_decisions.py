@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from tokenizers import Tokenizer
 
 from app import create_app
-from containers import ModelContainer, ModelSettings
+from containers import ModelContainer, ModelSettings, vllm_api
 from containers.testing import CHATML, FakeEngine, tiny_model
 from tests.http.test_errors import JSON, error_of
 
@@ -23,6 +23,9 @@ DECISIONS = "/v1/systemone"
 ITEMS = {"model": "tiny", "query": "a", "items": ["b", "c"], "label_token_ids": [1, 2]}
 QUESTIONS = {"model": "wise", "state": "It rains.", "questions": {}}
 WET = {"type": "noul", "instructions": "Is it wet?"}
+needs_decisions = pytest.mark.skipif(
+    not vllm_api.offers("ServingStructuredDecisions"), reason="they came with vLLM 0.32"
+)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,7 @@ async def test_a_malformed_body_is_refused(
     error_of(response, 404 if path == DECISIONS else 400)
 
 
+@needs_decisions
 async def test_a_model_that_cannot_decide_is_404(
     serving_client: httpx.AsyncClient,
 ) -> None:
@@ -87,6 +91,7 @@ def wise(tmp_path: Path, engine: FakeEngine) -> Iterator[TestClient]:
         yield client
 
 
+@needs_decisions
 def test_a_model_that_can_decide_is_asked(wise: TestClient, engine: FakeEngine) -> None:
     refused = wise.post(DECISIONS, json=QUESTIONS)
     assert "at least one question" in error_of(refused, 400)["message"]  # type: ignore[arg-type]  # alike
@@ -95,6 +100,7 @@ def test_a_model_that_can_decide_is_asked(wise: TestClient, engine: FakeEngine) 
     assert request.sampling_params.max_tokens == 1
 
 
+@needs_decisions
 def test_it_takes_no_template_of_a_request(
     wise: TestClient, engine: FakeEngine
 ) -> None:

@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +76,18 @@ def test_messages_go_through_the_injected_template(client: TestClient) -> None:
     assert data["embedding"] == by_ids["embedding"]
 
 
+def in_32_bits(numbers: Sequence[float]) -> list[float]:
+    """What the numbers stand for: from 0.33 on vLLM writes them with fewer digits."""
+    return [
+        *struct.unpack(f"<{len(numbers)}f", struct.pack(f"<{len(numbers)}f", *numbers))
+    ]
+
+
 def test_base64_holds_the_same_numbers(client: TestClient) -> None:
     (plain,) = embed(client, input="one")
     (coded,) = embed(client, input="one", encoding_format="base64")
     numbers = struct.unpack("<8f", base64.b64decode(coded["embedding"]))
-    assert list(numbers) == plain["embedding"]
+    assert list(numbers) == in_32_bits(plain["embedding"])
 
 
 @pytest.mark.parametrize("encoding", ["bytes", "bytes_only"])
@@ -93,7 +100,8 @@ def test_bytes_hold_them_one_after_the_other(
     response = client.post(path, json=body)
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/octet-stream"
-    assert struct.unpack("<16f", response.content) == (*vectors[0], *vectors[1])
+    numbers = [*vectors[0], *vectors[1]]
+    assert [*struct.unpack("<16f", response.content)] == in_32_bits(numbers)
     if encoding == "bytes_only":
         assert "metadata" not in response.headers
         return
@@ -133,7 +141,8 @@ def test_cohere_asks_in_its_own_words(client: TestClient) -> None:
         "embedding_types": ["float", "ubinary"],
     }
     answer = client.post("/v2/embed", json=body).json()
-    assert answer["embeddings"]["float"] == [data["embedding"]]
+    (vector,) = answer["embeddings"]["float"]
+    assert in_32_bits(vector) == in_32_bits(data["embedding"])
     assert len(answer["embeddings"]["ubinary"][0]) == N_DIMENSIONS // 8
     assert answer["texts"] == ["one"]
 

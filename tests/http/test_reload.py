@@ -111,7 +111,7 @@ async def test_a_template_is_changed_without_a_new_engine(serving: Serving) -> N
 async def test_a_dry_run_changes_nothing(serving: Serving) -> None:
     async with serving.client() as client:
         before = await said(client)
-        new = serving.settings(mark="1", engine={"max_model_len": 64})
+        new = serving.settings(mark="1", engine={"max_model_len": 128})
         (plan,) = (await serving.service.reload(new, dry_run=True)).plans
         assert plan.restarts_engine
         assert before == await said(client)
@@ -176,7 +176,7 @@ async def test_an_engine_argument_starts_a_new_engine(folder: str, how: str) -> 
     serving = Serving(folder, engine_reload=how)
     async with serving.client() as client:
         before = await said(client)
-        new = serving.settings(engine={"enforce_eager": True, "max_model_len": 64})
+        new = serving.settings(engine={"enforce_eager": True, "max_model_len": 128})
         (plan,) = (await serving.service.reload(new)).plans
         assert plan.restarts_engine
         assert before == await said(client)
