@@ -24,7 +24,7 @@ def config(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     resources = "vllm.utils.cpu_resource_utils"
     cpus = [LogicalCPUInfo(number, number, 0) for number in range(N_CPUS)]
     monkeypatch.setattr(f"{resources}.get_allowed_cpu_list", lambda: cpus)
-    monkeypatch.setattr(f"{resources}.get_visible_memory_node", lambda: [0])
+    monkeypatch.setattr(f"{resources}.get_visible_memory_node", lambda *_: [0])
     arguments = {"enforce_eager": True, "max_model_len": 64}
     return create_vllm_config(
         model=str(tiny_folder), served_model_name=["m"], arguments=arguments

@@ -103,9 +103,9 @@ def test_a_stop_string_ends_the_answer_before_itself(
 
 
 def test_the_model_is_listed(client: openai.OpenAI) -> None:
-    (model,) = client.models.list().data
-    assert model.id == MODEL
-    assert model.object == "model"
+    models = client.models.list().data
+    assert [model.id for model in models] == [MODEL, "minilm"]
+    assert {model.object for model in models} == {"model"}
 
 
 @pytest.mark.parametrize("stream", [False, True])

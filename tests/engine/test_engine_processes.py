@@ -56,10 +56,22 @@ def one_server() -> Iterator[None]:
             yield
 
 
+_others: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def _note_others() -> None:
+    """Servers that other tests of this session share go on beside these."""
+    _others.clear()
+    _others.update(each.pid for each in psutil.Process().children(recursive=True))
+
+
 def named(title: str) -> list[psutil.Process]:
-    """Processes below this one with such a title."""
+    """Processes with such a title that have come below this one in this test."""
     return [
-        each for each in psutil.Process().children(recursive=True) if has(title, each)
+        each
+        for each in psutil.Process().children(recursive=True)
+        if each.pid not in _others and has(title, each)
     ]
 
 

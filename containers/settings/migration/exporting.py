@@ -18,7 +18,7 @@ from containers.settings.root import Settings
 from containers.vllm_api.serve_arguments import Flag
 
 _MARK = re.compile("\ue000(.*?)\ue000")
-_NOT_OPTIONS = frozenset({"names", "name", "source", "workers"})
+_NOT_OPTIONS = frozenset({"frontend", "name", "names", "source", "workers"})
 
 
 @dataclass
@@ -62,8 +62,10 @@ def exported(settings: Settings, name: str | None = None) -> Exported:
     exporting = _Exporting(settings, by_name, result)
     exporting.names(model)
     exporting.section(settings.server, "server", ("server",))
-    exporting.engine(model, (*place, "engine"))
+    exporting.arguments(model.engine, "models[].engine", (*place, "engine"))
     exporting.section(model.chat, "models[].chat", (*place, "chat"))
+    frontend = (*place, "chat", "frontend")
+    exporting.arguments(model.chat.frontend, "models[].chat.frontend", frontend)
     exporting.section(model.lora, "models[].lora", (*place, "lora"))
     others = [each.name for each in settings.models if each is not model]
     if others:
@@ -120,14 +122,16 @@ class _Exporting:
             else:
                 self._add(option, value_there(option, value), (*location, name))
 
-    def engine(self, model: ModelSettings, location: Location) -> None:
-        """The engine arguments that are set."""
-        for name, value in model.engine.items():
+    def arguments(
+        self, values: Mapping[str, Any], path: str, location: Location
+    ) -> None:
+        """Those of vLLM's arguments that are set by its own names."""
+        for name, value in values.items():
             if name in self._by_name:
                 there = value_there(name, value)
                 self._add(name, there, (*location, name))
             else:
-                key = f"models[].engine.{name}"
+                key = f"{path}.{name}"
                 self._result.notes.append(f"{key} has no option in vLLM")
 
     def _add(self, name: str, value: Any, location: Location) -> None:

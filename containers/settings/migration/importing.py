@@ -194,7 +194,9 @@ class _Making:
     def _section(self, name: str) -> dict[str, Any]:
         if name == "server":
             return self._server
-        section: dict[str, Any] = self._model.setdefault(name, {})
+        section = self._model
+        for part in name.split("."):
+            section = section.setdefault(part, {})
         return section
 
     def _leave_out(self, name: str, reason: str) -> None:
