@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 # A test run tells nobody, and asks no model hub.
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -19,11 +20,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 import pytest
 from dependency_injector.containers import Container
+from xdist.scheduler import LoadScopeScheduling
 
 from containers import ModelContainer, ModelSettings
 from containers.testing import tiny_model
 
 MODEL = "tiny"
+SHARING_SERVERS = {"test_chat", "test_equal_answers", "test_process", "test_two_models"}
+"""Modules of the engine tier whose servers are the same, and so run in one process."""
 HEAVY_FOLDERS = {"contract", "docs", "http", "serving", "testing"}
 """Folders whose tests import vLLM, which alone takes 6 to 13 s, or start processes."""
 
@@ -70,3 +74,22 @@ def tiny_settings(folder: Path, **chat: object) -> ModelSettings:
             "chat": chat,
         }
     )
+
+
+class ByServers(LoadScopeScheduling):
+    """Gives a process of xdist whole modules, and one process all that share servers.
+
+    xdist's own ``loadgroup`` writes groups where pytest 9.2 reads none.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.partition("::")[0]
+        return "servers" if Path(module).stem in SHARING_SERVERS else module
+
+
+def pytest_xdist_make_scheduler(
+    config: pytest.Config, log: Any
+) -> LoadScopeScheduling | None:
+    """Share the engine tier out by servers; any other as the option says."""
+    by_servers = config.getvalue("dist") == "loadgroup"
+    return ByServers(config, log) if by_servers else None

@@ -157,6 +157,7 @@ def test_of_its_development_mode_those_for_administration_are_here(
     assert missing == set(DEVELOPMENT) - absent()
 
 
+@pytest.mark.usefixtures("runtime_lora")
 def test_the_reasons_are_of_routes_that_the_stock_server_has() -> None:
     theirs = stock(GENERATE) | stock(POOLING, model_config=PoolingModel())
     assert set(ONLY_THEIRS) - {("POST", "/abort_requests")} - absent() <= theirs

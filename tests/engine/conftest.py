@@ -12,9 +12,6 @@ from containers.source import model_folder as find_model_folder
 from tests.engine.corpus.sample import TIMEOUT_S
 from tests.engine.servers import CHAT, MODELS, POOLING, Server, serve, serve_stock
 
-EACH_ON_ITS_OWN = {"test_engine_death", "test_process"}
-SHARED_SERVERS = {"our_server", "ours", "stock", "stock_pooling"}
-
 
 @pytest.fixture(scope="session")
 def model_folder() -> str:
@@ -88,14 +85,3 @@ def stock_pooling(
 
 def _anybody_wants(fixture: str, session: pytest.Session) -> bool:
     return any(fixture in getattr(item, "fixturenames", ()) for item in session.items)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell xdist what shares servers, or a module's fixtures: one process's work."""
-    for item in items:
-        module = item.path.stem
-        if SHARED_SERVERS & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("servers"))
-        elif item.get_closest_marker("engine") and module not in EACH_ON_ITS_OWN:
-            item.add_marker(pytest.mark.xdist_group(module))
