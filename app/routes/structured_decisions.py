@@ -24,7 +24,6 @@ async def create_structured_decision(
     Source:
         vllm/entrypoints/generate/structured_decisions/api_router.py (0.32.0).
     """
-    registry.serving("serving_structured_decisions", None)
     request = await read_body(raw_request, "StructuredDecisionRequest")
     serving = registry.serving("serving_structured_decisions", request.model)
     return await answer(raw_request, serving.create_decision(request, raw_request))

@@ -51,7 +51,7 @@ async def test_a_malformed_body_is_refused(
     serving_client: httpx.AsyncClient, path: str, content: str
 ) -> None:
     response = await serving_client.post(path, content=content, headers=JSON)
-    error_of(response, 404 if path == DECISIONS else 400)
+    error_of(response, 400)
 
 
 @needs_decisions
