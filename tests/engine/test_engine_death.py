@@ -16,7 +16,7 @@ import httpx
 import psutil
 import pytest
 
-from tests.engine.servers import Server, serve
+from tests.engine.servers import CHAT, Server, serve
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("model_folder")]
 
@@ -67,7 +67,7 @@ class Streams:
 @pytest.fixture
 def loading(tmp_path: Path) -> Iterator[Server]:
     """A server whose engine process has begun to load."""
-    with killed_at_the_end(serve(tmp_path)) as started:
+    with killed_at_the_end(serve(tmp_path, models=[CHAT])) as started:
         started.wait_for(lambda: bool(engine_processes(started, "VLLM::EngineCore")))
         yield started
 
@@ -75,7 +75,7 @@ def loading(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A server that is ready."""
-    with killed_at_the_end(serve(tmp_path)) as started:
+    with killed_at_the_end(serve(tmp_path, models=[CHAT])) as started:
         started.wait_until_ready()
         yield started
 
@@ -138,7 +138,7 @@ def test_the_death_of_an_engine_process_while_it_loads_ends_the_server(
 @pytest.mark.soak
 def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     limits = {"start_timeout_s": 9.0}
-    with killed_at_the_end(serve(tmp_path, server=limits)) as server:
+    with killed_at_the_end(serve(tmp_path, server=limits, models=[CHAT])) as server:
         assert server.process.wait(60) == 1, server.log
         assert "the start failed" in server.log
         assert server.left_behind() == []
