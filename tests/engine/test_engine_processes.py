@@ -56,23 +56,13 @@ def one_server() -> Iterator[None]:
             yield
 
 
-_others: set[int] = set()
-
-
-@pytest.fixture(autouse=True)
-def _note_others() -> None:
-    """Servers that other tests of this session share go on beside these."""
-    _others.clear()
-    _others.update(each.pid for each in psutil.Process().children(recursive=True))
-
-
 def named(title: str) -> list[psutil.Process]:
-    """Processes with such a title that have come below this one in this test."""
-    return [
-        each
-        for each in psutil.Process().children(recursive=True)
-        if each.pid not in _others and has(title, each)
-    ]
+    """This process' fork server, or what was forked from it, with such a title."""
+    servers = [each for each in psutil.Process().children() if has(SERVER, each)]
+    if title == SERVER:
+        return servers
+    below = [each for server in servers for each in server.children(recursive=True)]
+    return [each for each in below if has(title, each)]
 
 
 def has(title: str, process: psutil.Process) -> bool:
