@@ -60,7 +60,8 @@ class ServerProcess:
         app: App made with ``wait_until_ready=False``.
         settings: Server settings.
         on_ready: Called when the model is loaded.
-        on_failure: Called with what failed: the start, or the engine.
+        on_failure: Called with what failed (the start, the engine, a reload), and with
+            what a reload has changed.
     """
 
     def __init__(
@@ -75,9 +76,8 @@ class ServerProcess:
         self._service.on_change = self._on_change
         self._settings = settings
         self._on_ready = on_ready
-        self._on_failure = on_failure
         self._say = on_failure
-        self._reloading: list[asyncio.Task[None]] = []
+        self._reloading: set[asyncio.Task[None]] = set()
         self._status = EXIT_OK
         self._ending: asyncio.Task[None] | None = None
         self._server = Server(
@@ -111,7 +111,9 @@ class ServerProcess:
             self._service.flights.end_all()
 
     def _on_hangup(self) -> None:
-        self._reloading.append(asyncio.ensure_future(self._reload()))
+        reloading = asyncio.ensure_future(self._reload())
+        self._reloading.add(reloading)
+        reloading.add_done_callback(self._reloading.discard)
 
     async def _reload(self) -> None:
         try:
@@ -122,7 +124,6 @@ class ServerProcess:
             n_rebuilt = sum(bool(plan.rebuilt) for plan in change.plans)
             n_others = len(change.added) + len(change.removed)
             self._say(f"reloaded: {n_rebuilt + n_others} models have changed")
-        self._reloading = [each for each in self._reloading if not each.done()]
 
     def _on_change(self) -> None:
         if self._service.state == "ready":
@@ -136,7 +137,7 @@ class ServerProcess:
         if self._ending is None or self._service.state == "engine dead":
             self._status = EXIT_FAILED
         self._end(timeout_s)
-        self._on_failure(reason)
+        self._say(reason)
 
     def _end(self, drain_timeout_s: float) -> None:
         if self._ending is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,8 +20,6 @@ from containers.errors import NotReadyError, SettingsError
 from containers.lifecycle import Record, lifecycle_of, running
 from containers.registry import Change, ModelRegistry, ServedModel
 from containers.settings import ServerSettings, Settings
-
-logger = logging.getLogger(__name__)
 
 STATE_ATTRIBUTE = "vllm_di"
 
