@@ -155,15 +155,14 @@ class EventStream(StreamingResponse):
             await self.background()
 
     async def _send_events(self, receive: Receive, send: Send) -> None:
-        async def noting_start(message: Message) -> None:
+        async def noting(message: Message) -> None:
             self._started = True
+            self._shape.sent(message.get("body", b""))
             await send(message)
 
         problem: Error | None = None
         try:
-            await until_ended(
-                self.stream_response(noting_start), receive, self._flights.cut
-            )
+            await until_ended(self.stream_response(noting), receive, self._flights.cut)
         except CutError:
             problem = unavailability(SHUTTING_DOWN)
         except (ClientGoneError, OSError):

@@ -38,6 +38,9 @@ class Shape:
         """Server-sent events of a stream."""
         return results
 
+    def sent(self, event: bytes) -> None:
+        """Take note of what is handed to the client."""
+
     def last_words(self, error: Error) -> str:
         """Events that end a stream which cannot go on."""
         return f"data: {json.dumps(self.error(error))}\n\ndata: [DONE]\n\n"
@@ -51,7 +54,8 @@ class ResponsesShape(Shape):
     """
 
     def __init__(self) -> None:
-        self._n_events = 0
+        self._made = 0
+        self._next_number = 0
 
     def content(self, result: Any) -> Any:
         """Body of a response, whose fields have names of the API's own."""
@@ -63,17 +67,22 @@ class ResponsesShape(Shape):
         """Each result as an event of its type's name."""
         try:
             async for event in results:
-                self._n_events = getattr(event, "sequence_number", self._n_events) + 1
+                self._made = getattr(event, "sequence_number", self._made) + 1
                 text = event.model_dump_json(indent=None, by_alias=True)
                 yield f"event: {getattr(event, 'type', 'unknown')}\ndata: {text}\n\n"
         finally:
             await results.aclose()
 
+    def sent(self, event: bytes) -> None:
+        """Count an event; one made but never sent leaves no gap."""
+        if event.startswith(b"event:"):
+            self._next_number = self._made
+
     def last_words(self, error: Error) -> str:
         """OpenAI's ``error`` event, numbered as the next one."""
         event = {
             "type": "error",
-            "sequence_number": self._n_events,
+            "sequence_number": self._next_number,
             "code": str(error["code"]),
             "message": error["message"],
             "param": error["param"],

@@ -6,14 +6,17 @@ import itertools
 import json
 import threading
 import time
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
 import pytest
 from dependency_injector.containers import Container
+from pydantic import BaseModel
 from starlette.testclient import TestClient
 
 from app.service import STATE_ATTRIBUTE
+from app.shapes import ResponsesShape
 from containers.testing import FakeEngine, override
 from tests.http.conftest import app_of, served
 from tests.http.test_disconnect import WITHIN_S, send, wait_until
@@ -31,6 +34,11 @@ STREAMS: dict[str, dict[str, Any]] = {
     "/inference/v1/generate": TOKENS,
 }
 SCALE_OUT = {"enable_scale_out": True}
+
+
+class Event(BaseModel):
+    type: str = "response.created"
+    sequence_number: int
 
 
 def last_events(path: str, text: str) -> list[str]:
@@ -79,6 +87,21 @@ def test_a_stream_that_is_cut_ends_with_the_apis_own_error_event(
     assert data["code"] == "503"
     n_events = text.count("event: ")
     assert data["sequence_number"] == n_events - 1, "it is the next one"
+
+
+async def test_an_event_made_but_not_sent_is_not_counted() -> None:
+    async def results() -> AsyncGenerator[Any, None]:
+        for number in range(5):
+            yield Event(sequence_number=number)
+
+    shape = ResponsesShape()
+    events = shape.events(results())
+    shape.sent((await anext(events)).encode())
+    await anext(events)
+    shape.sent(b": keep-alive\n\n")
+    last_words = shape.last_words({"code": 503, "message": "", "param": None})
+    assert json.loads(last_words.split("data: ")[1])["sequence_number"] == 1
+    await events.aclose()
 
 
 @pytest.mark.parametrize("path", STREAMS)
