@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from copy import copy
 from typing import Any
 
 from dependency_injector import providers
@@ -17,7 +16,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from app.documents import add_offline_docs, document_options
-from app.errors import ServingRoute, respond, serving_error_response
+from app.errors import respond, serving_error_response
+from app.inclusion import include_routes
 from app.middleware import Guards, add_middleware
 from app.openapi import complete_openapi
 from app.routes import router
@@ -58,8 +58,7 @@ def create_app(serving: Serving, *, wait_until_ready: bool = True) -> FastAPI:
     for error in (RequestValidationError, HTTPException):
         app.add_exception_handler(error, _respond)
     guards = Guards(server)
-    routes = [_of_app(route, app) for route in router(server).routes]
-    app.router.routes += routes
+    routes = include_routes(app, router(server), prefix="")
     _serve(app, application, guards, routes, wait_until_ready=wait_until_ready)
     guards.guard_app(app)
     add_offline_docs(app, server)
@@ -97,15 +96,9 @@ def include_serving(
     application = _application(serving)
     server: ServerSettings = application.settings().server
     guards = Guards(server, prefix=prefix)
-    n_before = len(app.router.routes)
-    app.include_router(router(server), prefix=prefix)
-    routes = app.router.routes[n_before:]
+    routes = include_routes(app, router(server), prefix)
     _serve(app, application, guards, routes, wait_until_ready=wait_until_ready)
     guards.authenticate_routes(routes)
-
-
-def _of_app(route: BaseRoute, app: FastAPI) -> BaseRoute:
-    return route.of_app(app) if isinstance(route, ServingRoute) else copy(route)
 
 
 def _serve(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
@@ -33,9 +33,8 @@ def override(container: Container, **doubles: Any) -> Iterator[None]:
         GraphError: There is no such provider, the container is started, a double has
             the wrong type, or another container has it already.
     """
-    graph = Graph.of(container)
-    for name in doubles:
-        graph.require(name)
+    if not doubles.keys() <= container.providers.keys():
+        _require_known(container, doubles)
     _require_not_started(container, tuple(doubles))
     with ExitStack() as stack:
         for name, double in doubles.items():
@@ -43,6 +42,12 @@ def override(container: Container, **doubles: Any) -> Iterator[None]:
         Graph.of(container).check(doubles)
         claim_doubles(container)
         yield
+
+
+def _require_known(container: Container, names: Iterable[str]) -> None:
+    graph = Graph.of(container)
+    for name in names:
+        graph.require(name)
 
 
 def refuse_late_overrides(container: Container) -> None:

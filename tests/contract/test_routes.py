@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -130,6 +132,14 @@ class PoolingModel:
     score_type = "bi-encoder"
     num_labels = 1
     is_multimodal_model = False
+
+
+@pytest.fixture(autouse=True)
+def same_log_level() -> Iterator[None]:
+    """The stock app sets the root logger's level, which is every other test's."""
+    level = logging.root.level
+    yield
+    logging.root.setLevel(level)
 
 
 @pytest.fixture

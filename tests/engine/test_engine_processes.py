@@ -57,12 +57,13 @@ def one_server() -> Iterator[None]:
 
 
 def named(title: str) -> list[psutil.Process]:
-    """This process' fork server, or what was forked from it, with such a title."""
-    servers = [each for each in psutil.Process().children() if has(SERVER, each)]
+    """Children of this process, or of its fork server, with such a title."""
+    children = psutil.Process().children()
+    servers = [each for each in children if has(SERVER, each)]
     if title == SERVER:
         return servers
-    below = [each for server in servers for each in server.children(recursive=True)]
-    return [each for each in below if has(title, each)]
+    forked = [each for server in servers for each in server.children(recursive=True)]
+    return [each for each in children + forked if has(title, each)]
 
 
 def has(title: str, process: psutil.Process) -> bool:
@@ -104,6 +105,12 @@ async def test_engines_one_after_the_other_and_at_once_come_from_one_server(
 ) -> None:
     texts = []
     async with model(settings) as first:
+        print(
+            [
+                [(p.pid, p.ppid(), p.cmdline()[:2]) for p in named(t)]
+                for t in (SERVER, CORE, WORKER)
+            ]
+        )
         (server,), (core,), (worker,) = named(SERVER), named(CORE), named(WORKER)
         assert {core.ppid(), worker.ppid()} == {server.pid}
         assert worker.cpu_affinity() == [int(CPU)]
@@ -145,6 +152,12 @@ async def test_an_engine_lives_on_without_its_server_and_stops_cleanly(
     settings: ModelSettings,
 ) -> None:
     async with model(settings) as started:
+        print(
+            [
+                [(p.pid, p.ppid(), p.cmdline()[:2]) for p in named(t)]
+                for t in (SERVER, CORE, WORKER)
+            ]
+        )
         (server,), (core,), (worker,) = named(SERVER), named(CORE), named(WORKER)
         server.kill()
         assert "Paris" in await text_of(started.engine, "a")

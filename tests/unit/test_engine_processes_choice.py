@@ -184,6 +184,13 @@ def test_what_torch_was_built_for_is_read_from_its_text() -> None:
     assert accelerator_in(CPU_BUILD) == ""
 
 
+def test_a_folder_put_in_front_twice_makes_no_server_outdated() -> None:
+    name = "LD_LIBRARY_PATH"
+    assert outdated({name: "/a:/a:/b:"}, {name: "/a:/b:"}) == []
+    assert outdated({name: "/b:/a"}, {name: "/a:/b"}) == [name]
+    assert outdated({name: ""}, {}) == [name]
+
+
 @pytest.mark.parametrize(
     ("name", "is_early"),
     [

@@ -68,8 +68,19 @@ def outdated(server: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
         for name in {*server, *now}
         if name.startswith(READ_EARLY)
         and not name.startswith(READ_LATE)
-        and server.get(name) != now.get(name)
+        and _meaning(name, server) != _meaning(name, now)
     )
+
+
+def _meaning(name: str, environment: Mapping[str, str]) -> object:
+    """A value, but of a list of folders what a search in it finds.
+
+    A library that puts its folder in front at import does so again in every child.
+    """
+    value = environment.get(name)
+    if value is None or not name.endswith("PATH"):
+        return value
+    return list(dict.fromkeys(value.split(os.pathsep)))
 
 
 def _torch_openmp() -> str:
