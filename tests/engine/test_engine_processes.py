@@ -105,12 +105,6 @@ async def test_engines_one_after_the_other_and_at_once_come_from_one_server(
 ) -> None:
     texts = []
     async with model(settings) as first:
-        print(
-            [
-                [(p.pid, p.ppid(), p.cmdline()[:2]) for p in named(t)]
-                for t in (SERVER, CORE, WORKER)
-            ]
-        )
         (server,), (core,), (worker,) = named(SERVER), named(CORE), named(WORKER)
         assert {core.ppid(), worker.ppid()} == {server.pid}
         assert worker.cpu_affinity() == [int(CPU)]
@@ -152,12 +146,6 @@ async def test_an_engine_lives_on_without_its_server_and_stops_cleanly(
     settings: ModelSettings,
 ) -> None:
     async with model(settings) as started:
-        print(
-            [
-                [(p.pid, p.ppid(), p.cmdline()[:2]) for p in named(t)]
-                for t in (SERVER, CORE, WORKER)
-            ]
-        )
         (server,), (core,), (worker,) = named(SERVER), named(CORE), named(WORKER)
         server.kill()
         assert "Paris" in await text_of(started.engine, "a")
