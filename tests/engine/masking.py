@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 
 _RANDOM_ID = re.compile(r"\b([a-z]+(?:[-_][a-z]+)*[-_])[0-9a-f]{16,}\b")
-_BARE_ID = re.compile(r"[0-9a-f]{16}")  # of a streamed response's item, before 0.32
+# Of a streamed response's item before 0.32, and the signature of a thought.
+_BARE_ID = re.compile(r"(?:[0-9a-f]{16}){1,2}")
 _POOLED = re.compile(
     r"\.(score|relevance_score|embedding\.\d+|data\.\d+\.data[.\d]+|float[.\d]+)$"
 )
