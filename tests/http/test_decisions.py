@@ -45,7 +45,9 @@ async def test_what_cannot_be_scored_is_refused(
     error_of(response, status)
 
 
-@pytest.mark.parametrize("path", [SCORING, DECISIONS])
+@pytest.mark.parametrize(
+    "path", [SCORING, pytest.param(DECISIONS, marks=needs_decisions)]
+)
 @pytest.mark.parametrize("content", ["{bad", "[]", "null", "", "{}"])
 async def test_a_malformed_body_is_refused(
     serving_client: httpx.AsyncClient, path: str, content: str
