@@ -52,7 +52,8 @@ def front_end_defaults() -> dict[str, Any]:
     if spec is None or not spec.submodule_search_locations:
         pytest.skip("vLLM is not installed")
     folder = Path(next(iter(spec.submodule_search_locations)))
-    text = (folder / "entrypoints/launchers/cli_args.py").read_text("utf-8")
+    sources = (path.read_text() for path in folder.glob("entrypoints/*/cli_args.py"))
+    text = next(source for source in sources if "class FrontendArgs" in source)
     return {
         field.target.id: field.value.value
         for node in ast.parse(text).body
