@@ -17,7 +17,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-anno
 
 .DEFAULT_GOAL := help
 .PHONY: help serve setup setup-dev test soak lint types format lock
-.PHONY: test-vllm contract-all vllm-diff fuzz-api
+.PHONY: test-vllm contract-all vllm-diff fuzz-api bench
 
 help: ## Show this text
 	@echo 'vllm-di, by target:'
@@ -61,6 +61,9 @@ contract-all: setup-dev ## Run the contract tests with every other supported vLL
 
 vllm-diff: setup-dev ## Show what changed between two releases: OLD=0.32.0 NEW=0.33.0
 	@$(BIN)/python -m tools.vllm_releases $(OLD) $(NEW)
+
+bench: setup-dev ## Measure against vLLM's own server, all or one part: ONLY=frontend
+	@$(BIN)/python -m bench $(ONLY) $(ARGS)
 
 fuzz-api: setup-dev ## Send generated requests to every route of a real server
 	@$(PYTHON) -m venv $(VENV)-fuzz

@@ -10,7 +10,7 @@ object that of the first model which has it; :data:`RegistryDep` gives any of th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends
@@ -50,7 +50,7 @@ else:
     ServingStructuredDecisions = Any
     ServingTranscription = ServingTranslation = ServingRealtime = Any
 
-Dependency = Callable[[HTTPConnection], Awaitable[Any]]
+Dependency = Callable[[HTTPConnection], Awaitable[Any] | AsyncIterator[Any]]
 
 
 async def registry(connection: HTTPConnection) -> ModelRegistry:
@@ -63,8 +63,10 @@ async def registry(connection: HTTPConnection) -> ModelRegistry:
 def loaded(provider: str) -> Dependency:
     """Dependency on a loaded object of the default model, by its provider's name."""
 
-    async def dependency(connection: HTTPConnection) -> Any:
-        return getattr(service_of(connection).registry.default, provider)
+    async def dependency(connection: HTTPConnection) -> AsyncIterator[Any]:
+        registry = service_of(connection).registry
+        async with registry.use(provider=provider) as objects:
+            yield getattr(objects, provider)
 
     dependency.__name__ = provider
     return dependency

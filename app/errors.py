@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Coroutine
 from copy import copy
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,7 +13,9 @@ from fastapi.routing import APIRoute, request_response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.direct import Handler, direct_handler
 from app.json_response import JsonAnswer
 from app.shapes import OPENAI, Error, Shape
 from containers.errors import (
@@ -38,8 +38,6 @@ SHUTTING_DOWN = "The server is shutting down; ask another one."
 
 CLIENT_CLOSED_REQUEST = 499
 """Status of an answer nobody reads any more, for logs and metrics."""
-
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def error_response(
@@ -173,12 +171,28 @@ class ServingRoute(APIRoute):
         route = copy(self)
         route.dependency_overrides_provider = app
         route.app = request_response(route.get_route_handler())
+        direct = direct_handler(route)
+        if direct is not None:
+            route.app = route._direct_app(direct, app, route.app)  # noqa: SLF001  # its copy
         return route
+
+    def _direct_app(self, handler: Handler, app: FastAPI, fastapis: ASGIApp) -> ASGIApp:
+        handle = self._refusing(handler)
+
+        async def direct(scope: Scope, receive: Receive, send: Send) -> None:
+            if app.dependency_overrides:
+                await fastapis(scope, receive, send)
+                return
+            response = await handle(Request(scope, receive, send))
+            await response(scope, receive, send)
+
+        return direct
 
     def get_route_handler(self) -> Handler:
         """Wrap FastAPI's handler."""
-        handler = super().get_route_handler()
+        return self._refusing(super().get_route_handler())
 
+    def _refusing(self, handler: Handler) -> Handler:
         async def handle(request: Request) -> Response:
             try:
                 return await handler(request)

@@ -111,7 +111,7 @@ def _serve(
 ) -> None:
     """Set the limits of our routes in an app, and let its life be ours too."""
     service = Service(application)
-    service.on_reload = guards.reload
+    service.check_reload, service.on_reload = guards.check, guards.reload
     setattr(app.state, STATE_ATTRIBUTE, service)
     app.exception_handlers.setdefault(ServingError, _respond_serving_error)
     guards.guard_routes(routes)

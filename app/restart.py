@@ -5,7 +5,6 @@ from __future__ import annotations
 from containers.errors import SettingsError
 from containers.settings import ServerSettings
 from containers.settings.server.browsers import BrowserSettings
-from containers.settings.server.limits import LimitSettings
 from containers.settings.server.listening import ListeningSettings
 from containers.settings.server.surface import SurfaceSettings
 from containers.settings.server.tls import TlsSettings
@@ -17,7 +16,6 @@ _FIXED = tuple(
         TlsSettings,
         BrowserSettings,
         SurfaceSettings,
-        LimitSettings,
     )
     for name in section.model_fields
 )

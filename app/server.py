@@ -10,11 +10,14 @@ import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
 
 from app.certificates import refresh_certificates
+from app.file_changes import changes, files_of
+from app.heap import freeze_heap, refreezing
 from app.http_config import check_certificates, listening_socket, uvicorn_config
 from app.service import STATE_ATTRIBUTE, Service
 from containers.errors import ServingError
@@ -74,6 +77,7 @@ class ServerProcess:
     ) -> None:
         self._service: Service = getattr(app.state, STATE_ATTRIBUTE)
         self._service.on_change = self._on_change
+        self._service.on_reload = refreezing(self._service.on_reload)
         self._settings = settings
         self._on_ready = on_ready
         self._say = on_failure
@@ -90,12 +94,14 @@ class ServerProcess:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal)
         loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
-        refreshing = self._refresh_certificates()
+        beside = [asyncio.create_task(self._watch_files())]
+        if refreshing := self._refresh_certificates():
+            beside.append(refreshing)
         try:
             await self._server.serve(sockets=[listener])
         finally:
-            if refreshing is not None:
-                refreshing.cancel()
+            for task in beside:
+                task.cancel()
         return self._status
 
     def _refresh_certificates(self) -> asyncio.Task[None] | None:
@@ -115,6 +121,12 @@ class ServerProcess:
         self._reloading.add(reloading)
         reloading.add_done_callback(self._reloading.discard)
 
+    async def _watch_files(self) -> None:
+        async for files in changes(partial(files_of, self._service)):
+            if self._service.reloads_on_change:
+                self._say(f"{', '.join(files)} changed")
+                await self._reload()
+
     async def _reload(self) -> None:
         try:
             change = await self._service.reload_from_source()
@@ -127,6 +139,7 @@ class ServerProcess:
 
     def _on_change(self) -> None:
         if self._service.state == "ready":
+            freeze_heap()
             self._on_ready()
         elif self._service.state == "failed":
             self._fail(f"the start failed: {self._service.error}", 0)

@@ -6,14 +6,17 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 from dependency_injector import providers
 from dependency_injector.containers import Container
 from starlette.requests import HTTPConnection
 
+from app.event_metrics import counted
 from app.flights import Flights
 from app.one_process import refuse_sibling_workers
+from app.phases import HINTS, State
 from app.restart import refuse_what_needs_a_restart
 from app.supervision import Supervisor
 from containers.errors import NotReadyError, SettingsError
@@ -25,28 +28,6 @@ STATE_ATTRIBUTE = "vllm_di"
 
 MARGIN_S = 1.0
 """Seconds the application waits longer than each of its models may take to stop."""
-
-State = Literal[
-    "not started",
-    "starting",
-    "ready",
-    "draining",
-    "stopping",
-    "stopped",
-    "failed",
-    "engine dead",
-]
-
-HINTS: dict[State, str] = {
-    "not started": "The app's lifespan has not run: use `with TestClient(app)`, or "
-    "run a mounted sub-app's lifespan from its parent's.",
-    "starting": "Wait until the model is loaded.",
-    "draining": "The server is shutting down; ask another one.",
-    "stopping": "The server is shutting down; ask another one.",
-    "stopped": "The app's lifespan has ended.",
-    "failed": "The model could not be loaded; the server's log says why.",
-    "engine dead": "The engine's process has died; restart the server.",
-}
 
 
 class Service:
@@ -61,8 +42,11 @@ class Service:
         error: What failed, in state ``failed``.
         flights: The requests being answered.
         on_change: Called after every change of ``state``, on the event loop.
+        check_reload: Called with new server settings before anything is changed to
+            them; what it raises leaves all as it was.
         on_reload: Called with the server settings after every reload.
         load_settings: Reads the settings anew; ``None`` if they have no source.
+        setting_files: The files it reads.
     """
 
     def __init__(self, container: Container) -> None:
@@ -71,10 +55,13 @@ class Service:
         self.error: BaseException | None = None
         self.flights = Flights()
         self.on_change: Callable[[], None] = lambda: None
+        self.check_reload: Callable[[ServerSettings], None] = lambda _: None
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
         self.load_settings: Callable[[], Settings] | None = None
+        self.setting_files: tuple[Path, ...] = ()
         self.supervisor = Supervisor()
         self._began = time.monotonic()
+        self._has_reloaded = False
 
     @property
     def registry(self) -> ModelRegistry:
@@ -104,6 +91,12 @@ class Service:
         """Seconds after which a silent stream gets a comment line; 0 for never."""
         interval_s: int = self.container.settings().server.sse_keep_alive_interval
         return interval_s
+
+    @property
+    def reloads_on_change(self) -> bool:
+        """Whether a change of a file is to be followed, now that models serve."""
+        reloads: bool = self.container.settings().server.reload_on_change
+        return reloads and self.state == "ready"
 
     @property
     def _stop_timeout_s(self) -> float:
@@ -139,7 +132,7 @@ class Service:
 
     def trouble_of(self, model: ServedModel) -> str:
         """Why a model should get no traffic, or an empty string."""
-        if not model.is_ready:
+        if not model.is_able:
             return model.state
         if model.generation.is_asleep:
             return "asleep"
@@ -209,6 +202,7 @@ class Service:
     async def _live(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
         try:
             stop_timeout_s = self._stop_timeout_s + MARGIN_S
+            self._models.residency.aside = self.flights.aside
             for model in self.models:
                 model.quiesce = self.flights.land_those_of_now
             async with running(self.container, stop_timeout_s=stop_timeout_s):
@@ -245,12 +239,21 @@ class Service:
         """
         registry = self.registry
         refuse_what_needs_a_restart(self.container.settings().server, settings.server)
+        self.check_reload(settings.server)
         if dry_run:
             return await registry.reload(settings, dry_run=True)
-        change = await registry.reload(settings)
-        self.container.settings.override(providers.Object(settings))
+        with counted(registry.events.reloads):
+            change = await registry.reload(settings)
+        self._take(settings)
         self.on_reload(settings.server)
         return change
+
+    def _take(self, settings: Settings) -> None:
+        """Show new settings from now on; those before are not kept."""
+        if self._has_reloaded:
+            self.container.settings.reset_last_overriding()
+        self.container.settings.override(providers.Object(settings))
+        self._has_reloaded = True
 
     async def reload_from_source(self, *, dry_run: bool = False) -> Change:
         """Read the settings anew from where they came from, and change to them.

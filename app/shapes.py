@@ -67,6 +67,9 @@ class ResponsesShape(Shape):
         """Each result as an event of its type's name."""
         try:
             async for event in results:
+                if isinstance(event, str):  # a comment, while the model loads
+                    yield event
+                    continue
                 self._made = getattr(event, "sequence_number", self._made) + 1
                 text = event.model_dump_json(indent=None, by_alias=True)
                 yield f"event: {getattr(event, 'type', 'unknown')}\ndata: {text}\n\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Self
 
 ContentFormat = Literal["auto", "string", "openai"]
@@ -32,6 +33,12 @@ class ChatTemplate:
     origin: str
     content_format: ContentFormat = "auto"
     detected_format: Literal["string", "openai"] = "string"
+
+    @property
+    def file(self) -> Path | None:
+        """The file it was read from; ``None`` if it was none."""
+        kind, _, path = self.origin.partition(" ")
+        return Path(path) if kind == "file" else None
 
     @classmethod
     def literal(cls, text: str, *, content_format: ContentFormat = "auto") -> Self:

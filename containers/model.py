@@ -52,6 +52,7 @@ class ModelContainer(containers.DeclarativeContainer):
         resources.renderer,
         vllm_config=vllm_config,
         tokenizer=tokenizer,
+        short_prompt_max_chars=performance.provided.short_prompt_max_chars,
     )
     engine = Resource(
         resources.engine,
@@ -98,6 +99,7 @@ class ModelContainer(containers.DeclarativeContainer):
         online_renderer=online_renderer,
         vllm_config=vllm_config,
         settings=settings.provided.chat,
+        fast_streams=performance.provided.fast_streams,
     )
     serving_chat_batch = Resource(
         resources.serving_chat_batch,
@@ -120,6 +122,7 @@ class ModelContainer(containers.DeclarativeContainer):
         online_renderer=online_renderer,
         vllm_config=vllm_config,
         settings=settings.provided.chat,
+        fast_streams=performance.provided.fast_streams,
     )
     tool_server = Resource(
         resources.tool_server,

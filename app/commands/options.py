@@ -94,6 +94,11 @@ def load_settings(options: argparse.Namespace) -> Settings:
     return Settings.load(*paths, overrides=options.overrides)
 
 
+def setting_files(options: argparse.Namespace) -> tuple[Path, ...]:
+    """The config files that :func:`load_settings` reads."""
+    return tuple(map(Path, options.config or [DEFAULT_CONFIG]))
+
+
 def file_to_write(text: str) -> Path:
     """Path of an option that names a file to be written later.
 

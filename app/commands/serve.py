@@ -16,6 +16,7 @@ from app.commands.options import (
     be_quiet,
     file_to_write,
     load_settings,
+    setting_files,
 )
 from app.first_questions import curl_lines
 from app.http_config import curl_address
@@ -25,6 +26,7 @@ from app.server import ServerProcess, listen
 from app.service import STATE_ATTRIBUTE, Service
 from app.timings import save_timings
 from containers.application import ApplicationContainer
+from containers.registry import ServedModel
 from containers.settings import ServerSettings, Settings
 from containers.vllm_api import installed_version, is_supported, release_line
 from containers.vllm_api.engine_processes import EngineProcesses
@@ -66,6 +68,7 @@ def _serve(settings: Settings, options: argparse.Namespace, line: str) -> int:
     app = create_app(application, wait_until_ready=False)
     service: Service = getattr(app.state, STATE_ATTRIBUTE)
     service.load_settings = partial(load_settings, options)
+    service.setting_files = setting_files(options)
     listener = listen(settings.server)
     with listener, start_progress(application.models()) as progress:
         for pid in orphaned_engines():
@@ -80,8 +83,8 @@ def _serve(settings: Settings, options: argparse.Namespace, line: str) -> int:
         progress.say(f"starting {', '.join(model.name for model in settings.models)}")
 
         def on_ready() -> None:
-            ready = [each for each in application.registry() if each.is_ready]
-            tasks = {each.name: each.loaded.supported_tasks for each in ready}
+            models = [each for each in application.registry() if each.is_able]
+            tasks = {each.name: _tasks_of(each) for each in models}
             announce(progress, settings.server, listener.getsockname(), tasks)
             if options.timings is not None:
                 save_timings(options.timings, application.models(), progress.say)
@@ -115,6 +118,15 @@ def announce(
     progress.say(f"ready: {url}")
     lines = curl_lines(url, tasks, wants_key=server.wants_key)
     print("\nTry it:", *lines, sep="\n  ", end="\n\n", file=sys.stderr, flush=True)
+
+
+def _tasks_of(model: ServedModel) -> Sequence[str]:
+    """What a model can do; of one that is loaded later, what its settings suggest."""
+    if model.is_ready:
+        tasks: Sequence[str] = model.loaded.supported_tasks
+        return tasks
+    is_pooling = model.settings.engine.get("runner") == "pooling"
+    return ("embed",) if is_pooling else ("generate",)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -41,10 +41,23 @@ class Allowance:
         max_concurrent_requests: int | None,
         max_requests_per_minute: int | None,
     ) -> None:
+        self._n = 0
+        self._begun: deque[float] = deque()
+        self.change(
+            max_concurrent_requests=max_concurrent_requests,
+            max_requests_per_minute=max_requests_per_minute,
+        )
+
+    def change(
+        self,
+        *,
+        max_concurrent_requests: int | None,
+        max_requests_per_minute: int | None,
+    ) -> None:
+        """Take other limits from now on; what has been used up stays used up."""
         self._max_concurrent = max_concurrent_requests
         self._max_per_minute = max_requests_per_minute
-        self._n = 0
-        self._begun: deque[float] = deque(maxlen=max_requests_per_minute or 0)
+        self._begun = deque(self._begun, maxlen=max_requests_per_minute or 0)
 
     def begin(self) -> None:
         """Count one more; :meth:`end` belongs to it.

@@ -15,21 +15,25 @@ class Slots:
 
     Args:
         n: How many, 1 or more.
+
+    Attributes:
+        n: The same; it may be set anew while some are taken.
     """
 
     def __init__(self, n: int) -> None:
-        self._left = n
+        self.n = n
+        self._n_taken = 0
 
     def take(self) -> bool:
         """Take one; whether there was one."""
-        if not self._left:
+        if self._n_taken >= self.n:
             return False
-        self._left -= 1
+        self._n_taken += 1
         return True
 
     def give_back(self) -> None:
         """Give one back."""
-        self._left += 1
+        self._n_taken -= 1
 
 
 class ConcurrencyMiddleware:

@@ -140,7 +140,7 @@ class Keys:
                     hint="Remove one of them.",
                 )
             kept = before.get(digest)
-            allowance = kept.allowance if kept else _allowance(entry.limits)
+            allowance = _allowance(entry.limits, kept.allowance if kept else None)
             made[digest] = Caller(entry.name, entry.is_admin, allowance)
         return made
 
@@ -187,13 +187,20 @@ def _limits(
     )
 
 
-def _allowance(limits: tuple[int | None, int | None]) -> Allowance | None:
+def _allowance(
+    limits: tuple[int | None, int | None], kept: Allowance | None
+) -> Allowance | None:
     concurrent, per_minute = limits
     if concurrent is None and per_minute is None:
         return None
-    return Allowance(
-        max_concurrent_requests=concurrent, max_requests_per_minute=per_minute
-    )
+    bounds = {
+        "max_concurrent_requests": concurrent,
+        "max_requests_per_minute": per_minute,
+    }
+    if kept is None:
+        return Allowance(**bounds)
+    kept.change(**bounds)
+    return kept
 
 
 def _files(server: ServerSettings) -> list[tuple[KeyFile, ApiKey | None]]:

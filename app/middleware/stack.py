@@ -68,12 +68,29 @@ class Guards:
         self.prefix = prefix
         self._keys = Keys(server)
         self._open_paths = OpenPaths(PROBES.union(server.open_paths))
-        n = server.max_concurrent_requests
-        self._slots = None if n is None else Slots(n)
+        self._slots = _slots(server, None)
+        self._bare: list[tuple[Route | WebSocketRoute, ASGIApp]] = []
+        self._asks_at_routes = False
+
+    def check(self, server: ServerSettings) -> None:
+        """Return when :meth:`reload` could take these settings.
+
+        Raises:
+            SettingsError: A file of keys cannot be read.
+        """
+        Keys(server)
 
     def reload(self, server: ServerSettings) -> None:
-        """Take the keys of new settings, from the next request on."""
+        """Take the keys and limits of new settings, from the next request on.
+
+        Raises:
+            SettingsError: A file of keys cannot be read; all is as it was.
+        """
         self._keys.replace(server)
+        self._server = server
+        self._slots = _slots(server, self._slots)
+        for route, bare in self._bare:
+            route.app = self._guarded(route, bare)
 
     def guard_app(self, app: FastAPI) -> None:
         """Ask for a key on every path of an app of our own, but for the open ones."""
@@ -86,7 +103,8 @@ class Guards:
         """Set the limits before our routes, and admin keys before those of admins."""
         for route in routes:
             if isinstance(route, Route | WebSocketRoute):
-                route.app = self._limited(route, route.app)
+                self._bare.append((route, route.app))
+                route.app = self._guarded(route, route.app)
 
     def authenticate_routes(self, routes: Iterable[BaseRoute]) -> None:
         """Ask for a key on our routes in an app of somebody else's.
@@ -94,11 +112,18 @@ class Guards:
         It stands before the routes themselves, their limits set, so there is no path
         by which one could be reached without.
         """
-        for route in routes if self._keys.wants_key else ():
-            if not isinstance(route, Route | WebSocketRoute):
-                continue
-            if not self._open_paths.has(self._own_path(route)):
-                route.app = AuthenticationMiddleware(route.app, keys=self._keys)
+        self._asks_at_routes = self._keys.wants_key
+        for route in routes:
+            if isinstance(route, Route | WebSocketRoute):
+                route.app = self._authenticated(route, route.app)
+
+    def _guarded(self, route: Route | WebSocketRoute, app: ASGIApp) -> ASGIApp:
+        return self._authenticated(route, self._limited(route, app))
+
+    def _authenticated(self, route: Route | WebSocketRoute, app: ASGIApp) -> ASGIApp:
+        if not self._asks_at_routes or self._open_paths.has(self._own_path(route)):
+            return app
+        return AuthenticationMiddleware(app, keys=self._keys)
 
     def _limited(self, route: Route | WebSocketRoute, app: ASGIApp) -> ASGIApp:
         """The route's own app with its limits around it, the outermost last."""
@@ -128,3 +153,13 @@ class Guards:
 
     def _own_path(self, route: Route | WebSocketRoute) -> str:
         return route.path.removeprefix(self.prefix)
+
+
+def _slots(server: ServerSettings, before: Slots | None) -> Slots | None:
+    n = server.max_concurrent_requests
+    if n is None:
+        return None
+    if before is None:
+        return Slots(n)
+    before.n = n  # those that are taken count on
+    return before

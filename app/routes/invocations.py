@@ -59,7 +59,7 @@ async def invocations(raw_request: Request, registry: RegistryDep) -> Response:
         vllm/entrypoints/serve/sagemaker/api_router.py (0.32.0).
     """
     body = await read_json(raw_request)
-    kinds = [kind for kind in KINDS if _can(registry, _model(body), kind.provider)]
+    kinds = [kind for kind in KINDS if registry.can(kind.provider, _model(body))]
     for kind in kinds:
         try:
             validate(body, kind.request)
@@ -77,8 +77,3 @@ async def invocations(raw_request: Request, registry: RegistryDep) -> Response:
 def _model(body: Any) -> str | None:
     name = body.get("model") if isinstance(body, dict) else None
     return name if isinstance(name, str) else None
-
-
-def _can(registry: ModelRegistry, name: str | None, provider: str) -> bool:
-    loaded = registry.get(name) if name else registry.able(provider)
-    return getattr(loaded, provider, None) is not None

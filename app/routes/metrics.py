@@ -6,13 +6,15 @@ from starlette.responses import Response
 
 from app.dependencies import RegistryDep
 from app.errors import ServingRoute
+from app.event_metrics import event_metrics
 from containers import vllm_api
 
 router = APIRouter(route_class=ServingRoute, tags=["metrics"])
 
 
 @router.get("/metrics")
-async def metrics(_: RegistryDep) -> Response:
-    """Show what vLLM measures: running and waiting requests, tokens, latencies."""
-    registry = vllm_api.get_prometheus_registry()
-    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+async def metrics(registry: RegistryDep) -> Response:
+    """Show what vLLM measures, and what has happened to its models here."""
+    measured = generate_latest(vllm_api.get_prometheus_registry())
+    content = measured + event_metrics(registry)
+    return Response(content, media_type=CONTENT_TYPE_LATEST)

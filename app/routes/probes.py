@@ -10,6 +10,7 @@ from app.dependencies import RegistryDep
 from app.errors import RETRY_AFTER_S, ServingRoute
 from app.service import service_of
 from containers.lifecycle import lifecycle_of
+from containers.registry.states import ON_DEMAND
 from containers.vllm_api.error_response import is_engine_death
 
 router = APIRouter(route_class=ServingRoute, tags=["probes"])
@@ -28,7 +29,7 @@ async def readyz(raw_request: Request) -> Response:
     trouble = service.trouble
     content = {
         "status": trouble or "ready",
-        "models": {m.name: service.trouble_of(m) or "ready" for m in service.models},
+        "models": {m.name: service.trouble_of(m) or m.state for m in service.models},
     }
     return _probe(content, ok=not trouble)
 
@@ -69,6 +70,8 @@ async def health(raw_request: Request, registry: RegistryDep) -> Response:
     """
     try:
         for model in registry:
+            if model.state in ON_DEMAND:
+                continue
             await model.loaded.engine.check_health()
     except Exception as error:
         if not is_engine_death(error):

@@ -1,5 +1,7 @@
 """``/v1/realtime``: a WebSocket on which speech goes in and text comes out."""
 
+from contextlib import AsyncExitStack
+
 from fastapi import APIRouter, WebSocket
 from starlette.status import WS_1008_POLICY_VIOLATION
 
@@ -22,13 +24,16 @@ async def realtime(websocket: WebSocket, model: str | None = None) -> None:
         vllm/entrypoints/speech_to_text/realtime/api_router.py (0.32.0); the parameter
         ``model`` is OpenAI's.
     """
-    try:
-        service = service_of(websocket)
-        serving_realtime = service.registry.serving("serving_realtime", model)
-    except ServingError as error:
-        await _deny(websocket, error)
-    else:
-        await converse(serving_realtime.connect(websocket), service.flights)
+    async with AsyncExitStack() as stack:
+        try:
+            service = service_of(websocket)
+            using = service.registry.use(model, provider="serving_realtime")
+            loaded = await stack.enter_async_context(using)
+        except ServingError as error:
+            await _deny(websocket, error)
+        else:
+            connection = loaded.serving_realtime.connect(websocket)
+            await converse(connection, service.flights)
 
 
 async def _deny(websocket: WebSocket, error: ServingError) -> None:

@@ -144,6 +144,7 @@ class Holder:
             singleton.reset()
         for need in self.needs:
             need.users.remove(self)
+        self.needs = ()  # two containers may have it when their loop goes down
 
     async def _live(self) -> None:
         try:

@@ -49,6 +49,7 @@ class Lifecycle:
         self._records: dict[str, Record] = {}
         self._listeners: list[Callable[[Record], None]] = []
         self.n_blocks = 0
+        self._was_ready = False
         self._turns = Turns(is_loaded=lambda: bool(self._holders))
 
     @property
@@ -132,7 +133,7 @@ class Lifecycle:
             RuntimeError: It was started in another event loop.
         """
         async with self._turns.take():
-            was_ready = self._state is State.READY
+            self._was_ready = was_ready = self._state is State.READY
             if self._state is State.FAILED and self._holders:
                 await self._close_all(self.stop_timeout_s)
             graph = Graph.of(self._container)
@@ -211,9 +212,9 @@ class Lifecycle:
         """Close what this start has loaded; trouble on the way becomes notes."""
         trouble = await self._close(batch, self.stop_timeout_s)
         was_cancelled = isinstance(error, asyncio.CancelledError)
-        # An earlier start's resources are not touched by a later one's failure.
+        # What an earlier start has loaded, or was borrowed, a failure does not touch.
         if self._holders:
-            self._state = State.READY
+            self._state = State.READY if self._was_ready else State.NOT_STARTED
         else:
             self._state = State.STOPPED if was_cancelled else State.FAILED
         if isinstance(trouble, StopError):

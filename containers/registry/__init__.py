@@ -3,6 +3,7 @@
 from containers.registry.change import Change
 from containers.registry.plan import Plan
 from containers.registry.registry import ModelRegistry
-from containers.registry.served_model import ModelState, ServedModel
+from containers.registry.served_model import ServedModel
+from containers.registry.states import ModelState
 
 __all__ = ["Change", "ModelRegistry", "ModelState", "Plan", "ServedModel"]

@@ -78,8 +78,13 @@ class Adapters:
         async with self._lock:
             having = (each for each in models if request.lora_name in each.adapters)
             ready = (each for each in models if each.is_ready)
-            served = next(having, next(ready, models[0])).loaded.models
-            return await served.unload_lora_adapter(request)
+            model = next(having, next(ready, models[0]))
+            gone = model.adapters.get(request.lora_name)
+            result = await model.loaded.models.unload_lora_adapter(request)
+            if gone is not None and request.lora_name not in model.adapters:
+                work = _remove(model, gone.lora_int_id)
+                model.in_background(work, name=f"removing {request.lora_name}")
+            return result
 
     @property
     def _lock(self) -> asyncio.Lock:
@@ -115,6 +120,16 @@ class Adapters:
             for left in await loaded.engine.list_loras() - before:
                 await loaded.engine.remove_lora(left)
         raise AdapterError(adapter=request.lora_name, reason=error.message.rstrip("."))
+
+
+async def _remove(model: ServedModel, lora_id: int) -> None:
+    """Remove an adapter from its engine, once no request uses it any more."""
+    from containers.vllm_api.adapters import remove
+
+    engine = model.loaded.engine
+    await model.quiesce(model.server.drain_timeout_s)
+    if model.is_ready and model.loaded.engine is engine:
+        await remove(engine, lora_id)
 
 
 def _lora_config(model: ServedModel, name: str) -> Any:

@@ -10,8 +10,10 @@ from typing import Any, cast
 from dependency_injector import providers
 from dependency_injector.containers import Container
 
+from containers.errors import StopError
 from containers.lifecycle import Running, lifecycle_of, running
 from containers.registry.plan import Plan
+from containers.registry.proof import prove
 from containers.settings import ModelSettings, ServerSettings
 
 
@@ -62,12 +64,17 @@ class Generation:
             lifecycle_of(lender.container), plan.borrowed
         )
 
-    async def start(self, server: ServerSettings) -> Running:
+    async def start(self, server: ServerSettings, *, proves: bool = False) -> Running:
         """Load what is not loaded; it may be tried again after a failure.
+
+        Args:
+            server: Settings that bound how long it may take.
+            proves: Whether its engine has to answer before it counts as started.
 
         Raises:
             GraphError: The graph cannot be started.
-            StartError: A resource did not start; what was borrowed stays loaded.
+            StartError: A resource did not start, and what was borrowed stays loaded; or
+                the engine did not answer, and nothing does.
         """
         self.began_at = time.time()
         block = running(
@@ -77,6 +84,12 @@ class Generation:
             stop_timeout_s=server.stop_timeout_s,
         )
         loaded = await self._stack.enter_async_context(block)
+        if proves:
+            try:
+                await prove(loaded, self.container.settings().canary)
+            except BaseException as error:
+                await self._end(error)
+                raise
         self.seconds = time.time() - self.began_at
         return loaded
 
@@ -89,6 +102,12 @@ class Generation:
         if self.seconds is None:
             await lifecycle_of(self.container).stop()
         await self._stack.aclose()
+
+    async def _end(self, error: BaseException) -> None:
+        try:
+            await self._stack.aclose()
+        except StopError as trouble:
+            error.add_note(f"while stopping: {trouble}")
 
 
 def type_of(container: Container) -> Callable[..., Container]:

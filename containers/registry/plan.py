@@ -8,6 +8,7 @@ from typing import Any
 from dependency_injector import providers
 from dependency_injector.containers import Container
 
+from containers.chat_template import ChatTemplate
 from containers.graph import Graph
 from containers.lifecycle import lifecycle_of
 from containers.settings import ModelSettings
@@ -64,7 +65,20 @@ def plan_of(old: Container, new: Container, *, engine_died: bool = False) -> Pla
 
 
 def _differs(name: str, old: Container, new: Container) -> bool:
+    if name == "chat_template" and _reads_otherwise(old):
+        return True
     return bool(_settings_of(name, old) != _settings_of(name, new))
+
+
+def _reads_otherwise(container: Container) -> bool:
+    """Whether the file of a loaded chat template has another text by now."""
+    template = lifecycle_of(container).objects.get("chat_template")
+    if not isinstance(template, ChatTemplate) or template.file is None:
+        return False
+    try:
+        return template.file.read_text("utf-8") != template.explicit
+    except (OSError, UnicodeDecodeError):
+        return True  # building it anew will tell
 
 
 def _settings_of(name: str, container: Container) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import logging
 from containers.errors import NotReadyError, StopError
 from containers.lifecycle import Running
 from containers.registry.generation import Generation
+from containers.registry.kept_adapters import add_adapters_again, keep_adapters
 from containers.registry.plan import Plan, plan_of
 from containers.registry.served_model import ServedModel
 from containers.settings import ModelSettings
@@ -33,9 +34,15 @@ class Renewal:
         self._model = model
         self._old = model.generation
         self._old_settings = model.settings
+        self._new_settings = settings
         self._new = model.generation.successor(settings, cause=cause)
         self._loaded: Running | None = None
         self.plan: Plan = plan_of(self._old.container, self._new.container)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anything differs, be it only what no object is built from."""
+        return bool(self.plan.rebuilt) or self._new_settings != self._old_settings
 
     @property
     def stops_first(self) -> bool:
@@ -56,7 +63,11 @@ class Renewal:
         else:
             self._new.borrow(self._old, self.plan)
         try:
-            self._loaded = await self._new.start(self._model.server)
+            self._loaded = await self._new.start(
+                self._model.server, proves=self.plan.restarts_engine
+            )
+            if self.plan.restarts_engine:
+                await add_adapters_again(self._model, self._loaded)
         except asyncio.CancelledError:
             await self._new.stop()
             raise
@@ -68,7 +79,8 @@ class Renewal:
         """Answer requests with the new generation; the old one ends with its own."""
         if self._loaded is None:
             return
-        _keep_adapters(self._model, self._loaded)
+        if not self.plan.restarts_engine:
+            keep_adapters(self._model, self._loaded)
         self._model.become(self._new, self._loaded)
         if not self.stops_first:
             self._model.retire(self._old)
@@ -82,7 +94,9 @@ class Renewal:
         plan = plan_of(self._new.container, again.container, engine_died=True)
         again.borrow(self._new, plan)
         await self._new.stop()
-        self._model.become(again, await again.start(self._model.server))
+        loaded = await again.start(self._model.server)
+        await add_adapters_again(self._model, loaded)
+        self._model.become(again, loaded)
 
     async def _stop_old(self) -> None:
         self._model.enter("restarting")
@@ -116,6 +130,7 @@ async def heal(model: ServedModel) -> None:
         )
     try:
         loaded = await _started(new, model)
+        await add_adapters_again(model, loaded)
     except BaseException:
         await new.stop()
         raise
@@ -127,19 +142,9 @@ async def _started(new: Generation, model: ServedModel) -> Running:
     server = model.server
     for attempt in range(1, server.heal_attempts):
         try:
-            return await new.start(server)
+            return await new.start(server, proves=True)
         except Exception as error:  # noqa: BLE001  # whatever it was, the next try may do
             text = "try %d of %d to replace the engine of %s failed: %s"
             logger.error(text, attempt, server.heal_attempts, model.name, error)  # noqa: TRY400  # a sentence
             await asyncio.sleep(server.heal_backoff_s * 2 ** (attempt - 1))
-    return await new.start(server)
-
-
-def _keep_adapters(model: ServedModel, loaded: Running) -> None:
-    """Go on serving the adapters that were loaded at run time."""
-    configured = {module.name for module in model.settings.lora.modules}
-    served = getattr(getattr(loaded, "models", None), "lora_requests", None)
-    if served is not None:
-        for name, adapter in model.adapters.items():
-            if name not in configured:
-                served.setdefault(name, adapter)
+    return await new.start(server, proves=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 from containers.errors import SettingsError
@@ -21,8 +21,11 @@ async def models(
     renderer: Any,
     vllm_config: Any,
     lora: LoraSettings | None = None,
-) -> ServedModels:
+) -> AsyncIterator[ServedModels]:
     """Build vLLM's list of served models and load their adapters.
+
+    An adapter that an earlier list has loaded into the same engine is taken over, with
+    its id; what only an ended list had is removed from an engine that goes on.
 
     Args:
         names: Names clients may ask for, the primary one first.
@@ -31,7 +34,7 @@ async def models(
         vllm_config: Configuration of the engine.
         lora: Adapters to load; ``None`` for none.
 
-    Returns:
+    Yields:
         vLLM's ``OpenAIServingModels``, its adapters loaded; it belongs to this engine.
 
     Raises:
@@ -41,6 +44,7 @@ async def models(
         vllm/entrypoints/launchers/api_server/app_state.py (0.32.0).
     """
     from containers import vllm_api
+    from containers.vllm_api.adapters import of_engine
     from containers.vllm_api.client import EngineView
 
     model = vllm_config.model_config.model
@@ -49,15 +53,16 @@ async def models(
         [vllm_api.BaseModelPath(name=name, model_path=model) for name in names],
         lora_modules=_modules(lora, vllm_config),
     )
-    try:
-        await served.init_static_loras()
-    except ValueError as error:
-        raise SettingsError(
-            key="lora.modules",
-            reason=f"an adapter of {names[0]!r} cannot be loaded: {error}",
-            hint="Mend models[].lora.modules.",
-        ) from error
-    return served
+    async with of_engine(engine).shared(served):
+        try:
+            await served.init_static_loras()
+        except ValueError as error:
+            raise SettingsError(
+                key="lora.modules",
+                reason=f"an adapter of {names[0]!r} cannot be loaded: {error}",
+                hint="Mend models[].lora.modules.",
+            ) from error
+        yield served
 
 
 def _modules(lora: LoraSettings | None, vllm_config: Any) -> list[Any]:

@@ -42,6 +42,7 @@ def online_renderer(
     from containers import vllm_api
     from containers.serving.injected import require_chat_template
     from containers.serving.options import rendering_options
+    from containers.vllm_api.short_prompts import trust_template
 
     require_chat_template(chat_template, owner="online_renderer")
     with known_parsers(settings):
@@ -51,5 +52,6 @@ def online_renderer(
             trust_request_mm_kwargs=settings.trust_request_mm_kwargs,
             **rendering_options(settings, chat_template, of=vllm_api.OnlineRenderer),
         )
+    trust_template(renderer, chat_template.explicit)
     built.warmup()
     return built

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from containers.chat_template import ChatTemplate
@@ -10,6 +11,7 @@ from containers.serving.options import conversation_options
 from containers.settings import ChatSettings
 from containers.vllm_api import OpenAIServingChat
 from containers.vllm_api.client import EngineView
+from containers.vllm_api.splicing import Generate, is_plain_chat, spliced_chat_stream
 
 
 class ServingChat(OpenAIServingChat):
@@ -26,6 +28,8 @@ class ServingChat(OpenAIServingChat):
         online_renderer: vLLM's ``OnlineRenderer``.
         vllm_config: Configuration of the engine.
         settings: The model's chat settings.
+        fast_streams: Whether plain chunks of streams are spliced rather than each built
+            anew; they are the same, byte by byte.
 
     Raises:
         InjectionError: ``tokenizer`` or ``chat_template`` is not loaded, or the
@@ -46,6 +50,7 @@ class ServingChat(OpenAIServingChat):
         online_renderer: Any,
         vllm_config: Any,
         settings: ChatSettings,
+        fast_streams: bool = True,
     ) -> None:
         renderer = bound_renderer(
             online_renderer,
@@ -69,3 +74,19 @@ class ServingChat(OpenAIServingChat):
         )
         self.tokenizer = tokenizer
         self.system_fingerprint = fingerprint(settings, vllm_config)
+        self._fast_streams = fast_streams
+
+    def chat_completion_stream_generator(
+        self,
+        request: Any,
+        result_generator: AsyncGenerator[Any, None],
+        *args: Any,
+        **kw: Any,
+    ) -> AsyncGenerator[str, None]:
+        """Stream vLLM's events, at a fraction of their cost where they are plain."""
+        stock: Generate = super().chat_completion_stream_generator
+        if not self._fast_streams or not is_plain_chat(self, request):
+            return stock(request, result_generator, *args, **kw)
+        return spliced_chat_stream(
+            lambda results: stock(request, results, *args, **kw), result_generator
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -26,6 +26,7 @@ def _served_name(value: str) -> str:
 
 
 ServedName = Annotated[str, AfterValidator(_served_name)]
+AboveZero = Annotated[float, Field(gt=0)]
 
 
 class ModelSettings(Section):
@@ -44,6 +45,15 @@ class ModelSettings(Section):
         chat: How chat requests are rendered and answers read.
         lora: Adapters loaded with the model.
         canary: One-token generations that readiness depends on; ``None`` for none.
+        load: When it is loaded: ``eager`` with the server, ``lazy`` at its first
+            request.
+        idle_timeout_s: Seconds without a request after which it gives its memory back,
+            above 0; its next request loads it again. ``None`` for never.
+        idle_action: How it does so: ``unload`` ends its engine, ``sleep`` has vLLM move
+            the weights to main memory, which takes ``engine.enable_sleep_mode``.
+        pinned: Whether it stays, once loaded, whatever other models need.
+        memory_gib: GiB it takes when loaded, above 0, for
+            ``server.memory_budget_gib``; ``None`` where there is no budget.
     """
 
     name: ServedName = ""
@@ -57,6 +67,11 @@ class ModelSettings(Section):
     chat: Annotated[ChatSettings, BARE_AS_EMPTY] = ChatSettings()
     lora: Annotated[LoraSettings, BARE_AS_EMPTY] = LoraSettings()
     canary: CanarySettings | None = None
+    load: Literal["eager", "lazy"] = "eager"
+    idle_timeout_s: AboveZero | None = None
+    idle_action: Literal["unload", "sleep"] = "unload"
+    pinned: bool = False
+    memory_gib: AboveZero | None = None
 
     @model_validator(mode="after")
     def _settle(self) -> Self:
@@ -64,6 +79,7 @@ class ModelSettings(Section):
         problems = {
             **self._name_problems(),
             **contradictions(names, self.engine, self.chat, self.lora),
+            **self._residency_problems(),
         }
         if problems:
             raise refuse_keys(problems)
@@ -80,6 +96,21 @@ class ModelSettings(Section):
         if len(set(self.names)) < len(self.names):
             return {("names",): refuse("holds a name twice", "Remove one of the two.")}
         return {}
+
+    def _residency_problems(self) -> Problems:
+        problems: Problems = {}
+        if self.pinned and self.idle_timeout_s is not None:
+            problems["idle_timeout_s",] = refuse(
+                "contradicts pinned, which keeps the model loaded",
+                "Leave out one of the two.",
+            )
+        if self.idle_action == "sleep" and not self.engine.get("enable_sleep_mode"):
+            problems["idle_action",] = refuse(
+                "is sleep, but engine.enable_sleep_mode is not true",
+                "Set engine.enable_sleep_mode: true, which vLLM has on GPUs, or take "
+                "unload.",
+            )
+        return problems
 
     def _shared_with_chat(self) -> dict[str, Any]:
         chat = {

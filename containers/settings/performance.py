@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from containers.settings.section import Section
 
@@ -14,6 +16,13 @@ class PerformanceSettings(Section):
         fast_start: Whether engine processes are forked from one that has imported vLLM
             already, instead of each importing it anew; `auto` does so for engines on
             the CPU. Where it would not be safe, vLLM's own method is used anyway.
+        fast_streams: Whether the plain chunks of streamed chats and completions are
+            spliced into what vLLM made of the first ones, byte by byte the same.
+        short_prompt_max_chars: Characters of a prompt that is templated and tokenized
+            on the event loop, 0 or more: short ones take longer to get to a thread and
+            back. Each thousand holds up others for 0.3 ms, 1.3 ms at the worst.
     """
 
     fast_start: Literal["auto"] | bool = "auto"
+    fast_streams: bool = True
+    short_prompt_max_chars: Annotated[int, Field(ge=0)] = 2000

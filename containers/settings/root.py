@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
 
 from containers.errors import SettingsError
+from containers.settings.budget import over_budget
 from containers.settings.location import Location, is_free_text
 from containers.settings.model import ModelSettings
 from containers.settings.origin import Origins
@@ -100,6 +101,13 @@ class Settings(Section):
         raise SettingsError(
             key="models", reason=f"has none that is named {name}", hint=f"Take {names}."
         )
+
+    @model_validator(mode="after")
+    def _within_budget(self) -> Self:
+        problems = over_budget(self.server.memory_budget_gib, self.models)
+        if problems:
+            raise refuse_keys(problems)
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.responses import Response
 
 from containers import vllm_api
+from containers.errors import NotReadyError
 
 # vLLM's handler reads one option from its app's state and nothing else of the request.
 _STAND_IN = SimpleNamespace(
@@ -37,12 +38,22 @@ def error_content(error: Exception) -> tuple[dict[str, Any], int]:
     Source:
         vllm/entrypoints/serve/exception_handling/error_response.py (0.32.0).
     """
-    answer = vllm_api.create_error_response(_culprit(error))
+    if isinstance(error, NotReadyError):
+        return _unavailable(error), int(HTTPStatus.SERVICE_UNAVAILABLE)
+    own = getattr(error, "error_response", None)
+    answer = own or vllm_api.create_error_response(_culprit(error))
     if answer.error.code == HTTPStatus.NOT_IMPLEMENTED:
         # A request asked for it: vLLM's 501 would count as a fault of the server.
         answer.error.code = int(HTTPStatus.BAD_REQUEST)
         answer.error.type = "BadRequestError"
     return answer.model_dump(), int(answer.error.code)
+
+
+def _unavailable(error: NotReadyError) -> dict[str, Any]:
+    """What vLLM has no words for: a model that is not loaded now."""
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    told = {"message": str(error), "type": "ServiceUnavailableError", "param": None}
+    return {"error": {**told, "code": int(status)}}
 
 
 def _culprit(error: Exception) -> Exception:

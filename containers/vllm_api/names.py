@@ -30,9 +30,11 @@ NAMES: dict[str, str] = {
     "get_cached_tokenizer": "vllm.tokenizers.hf",
     "ChatTemplateConfig": "vllm.renderers.chat_utils",
     "PROCESSOR_CHAT_TEMPLATES": "vllm.renderers.hf:_PROCESSOR_CHAT_TEMPLATES",
+    "KNOWN_KEYWORDS": "vllm.utils.func_utils:_supports_kw",
     "resolve_chat_template": "vllm.renderers.hf",
     "resolve_chat_template_content_format": "vllm.renderers.hf",
     # Renderers
+    "HfRenderer": "vllm.renderers.hf",
     "BaseRenderer": "vllm.renderers",
     "RENDERER_REGISTRY": "vllm.renderers.registry",
     "OnlineRenderer": "vllm.renderers.online_renderer",
@@ -162,6 +164,8 @@ NAMES: dict[str, str] = {
     "UnloadLoRAAdapterRequest": "vllm.entrypoints.serve.lora.protocol",
     "StartProfileRequest": "vllm.entrypoints.serve.profile.api_router",
     "ModelList": "vllm.entrypoints.serve.engine.protocol",
+    "ModelCard": "vllm.entrypoints.serve.engine.protocol",
+    "ModelPermission": "vllm.entrypoints.serve.engine.protocol",
     "ErrorResponse": "vllm.entrypoints.serve.engine.protocol",
     # Administration
     "VllmConfig": "vllm.config",

@@ -13,12 +13,18 @@ import yaml
 
 from tests.adapters import adapter, write_config
 from tests.engine.servers import CONFIG, Server, serve
+from tests.engine.test_engine_death import engine_process
 
 pytestmark = pytest.mark.engine
 
 LOAD, UNLOAD = "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
 PROMPT = {"prompt": "The capital of France is", "max_tokens": 8, "temperature": 0}
-KEYS = {"api_keys": ["k"], "admin_keys": ["mighty"], "enable_runtime_lora": True}
+KEYS = {
+    "api_keys": ["k"],
+    "admin_keys": ["mighty"],
+    "enable_runtime_lora": True,
+    "heal_attempts": 2,
+}
 ADMIN = {"Authorization": "Bearer mighty"}
 CLIENT = {"Authorization": "Bearer k"}
 
@@ -155,3 +161,16 @@ def test_it_sleeps_and_wakes_up(client: httpx.Client) -> None:
     assert client.post("/reset_prefix_cache").json() == {"success": True}
     info = client.get("/server_info").json()
     assert info["vllm_config"]["lora_config"]["max_lora_rank"] == 16
+
+
+def test_adapters_survive_a_new_engine(
+    client: httpx.Client, server: Server, folders: Path
+) -> None:
+    assert load(client, folders / "other", "survivor").status_code == 200
+    before = {name: said(client, name) for name in ("smollm2", "strong", "survivor")}
+    assert len(set(before.values())) == len(before)
+    engine_process(server, "VLLM::EngineCore").kill()
+    server.wait_for(lambda: client.get("/readyz").status_code == 503)
+    server.wait_for(lambda: client.get("/readyz").status_code == 200)
+    assert {name: said(client, name) for name in before} == before
+    assert client.post(UNLOAD, json={"lora_name": "survivor"}).status_code == 200

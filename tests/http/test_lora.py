@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app import create_app
+from app.service import STATE_ATTRIBUTE, Service
 from containers import ApplicationContainer, ModelContainer, ModelSettings, Settings
 from containers.errors import SettingsError, StartError
 from containers.testing import FakeEngine, tiny_model
@@ -351,3 +353,130 @@ def test_the_openapi_document_shows_what_is_sent(client: TestClient) -> None:
     assert reference.endswith("LoadLoRAAdapterRequest")
     schema = document["components"]["schemas"]["LoadLoRAAdapterRequest"]
     assert json.dumps(schema["required"]) == '["lora_name", "lora_path"]'
+
+
+class Reloaded:
+    """One model whose adapters are looked at over its generations."""
+
+    def __init__(self, folder: str, *modules: dict[str, str], **server: Any) -> None:
+        self.folder, self.engines = folder, list[Engine]()
+        self.server = {"enable_runtime_lora": True, **server}
+        settings = self.settings(*modules)
+        container = ModelContainer(settings=settings.models[0])
+        container.engine.override(providers.Callable(self.new_engine))
+        models = providers.Object({"paris": container})
+        self.app = create_app(ApplicationContainer(settings=settings, models=models))
+
+    def new_engine(self) -> Engine:
+        self.engines.append(Engine("Paris."))
+        return self.engines[-1]
+
+    def settings(self, *modules: dict[str, str], **more: Any) -> Settings:
+        entry = {"name": "paris", "source": self.folder, "engine": LORA}
+        entry |= {"lora": {"modules": list(modules)}, **more}
+        return Settings.model_validate({"models": [entry], "server": self.server})
+
+    @property
+    def service(self) -> Service:
+        service: Service = getattr(self.app.state, STATE_ATTRIBUTE)
+        return service
+
+    def ids(self) -> dict[str, int]:
+        """Names and numbers of the adapters in the newest engine."""
+        loras = self.engines[-1].loras
+        return {request.lora_name: number for number, request in loras.items()}
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
+        transport = httpx.ASGITransport(app=self.app)
+        async with (
+            self.app.router.lifespan_context(self.app),
+            httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+        ):
+            yield client
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("it never came true")
+
+
+async def test_over_one_engine_no_two_adapters_have_one_number(
+    folder: str, sql: str, tmp_path: Path
+) -> None:
+    other = str(adapter(tmp_path / "other", folder))
+    first, second = {"name": "a", "path": sql}, {"name": "b", "path": other}
+    served = Reloaded(folder, first)
+    async with served.client() as client:
+        body = {"lora_name": "mine", "lora_path": other}
+        assert (await client.post(LOAD, json=body)).status_code == 200
+        assert served.ids() == {"a": 1, "mine": 2}
+
+        await served.service.reload(served.settings(second, first))
+        assert served.ids() == {"a": 1, "mine": 2, "b": 3}, "none is loaded twice"
+        await served.service.reload(served.settings(second))
+        await eventually(lambda: served.ids() == {"mine": 2, "b": 3})
+        for name in ("mine", "b"):
+            answer = await client.post(CHAT, json=QUESTION | {"model": name})
+            assert answer.json()["model"] == name
+            request = served.engines[-1].requests[-1].lora_request
+            assert request.lora_int_id == served.ids()[name]
+        assert (
+            await client.post(CHAT, json=QUESTION | {"model": "a"})
+        ).status_code == 404
+        assert len(served.engines) == 1
+
+        gone = await client.post(UNLOAD, json={"lora_name": "mine"})
+        assert gone.status_code == 200
+        await eventually(lambda: served.ids() == {"b": 3})
+
+
+async def test_a_reload_that_fails_leaves_no_adapter_behind(
+    folder: str, sql: str, tmp_path: Path
+) -> None:
+    other = str(adapter(tmp_path / "other", folder))
+    served = Reloaded(folder, {"name": "a", "path": sql})
+    async with served.client():
+        bad = served.settings(
+            {"name": "b", "path": other}, {"name": "c", "path": str(tmp_path / "no")}
+        )
+        served.engines[0].refusal = RuntimeError("no adapter there")
+        with pytest.raises(StartError):
+            await served.service.reload(bad)
+        assert served.ids().keys() - {"b", "c"} == {"a"}
+        served.engines[0].refusal = None
+        await served.service.reload(served.settings({"name": "b", "path": other}))
+        await eventually(lambda: "a" not in served.ids())
+        assert "b" in served.ids()
+
+
+@pytest.mark.parametrize("how", ["death", "new engine", "idle"])
+async def test_an_adapter_survives_its_engine(folder: str, sql: str, how: str) -> None:
+    served = Reloaded(folder, {"name": "a", "path": sql}, heal_attempts=1)
+    async with served.client() as client:
+        for name in ("x", "mine"):
+            body = {"lora_name": name, "lora_path": sql}
+            assert (await client.post(LOAD, json=body)).status_code == 200
+        assert (await client.post(UNLOAD, json={"lora_name": "x"})).status_code == 200
+        more: dict[str, Any] = {}
+        if how == "death":
+            served.engines[0].die()
+        elif how == "new engine":
+            more = {"engine": LORA | {"max_model_len": 128}}
+        else:
+            more = {"idle_timeout_s": 0.05}
+        module = {"name": "a", "path": sql}
+        if more:
+            await served.service.reload(served.settings(module, **more))
+        (model,) = served.service.models
+        if how == "idle":
+            await eventually(lambda: model.state == "unloaded")
+        else:
+            await eventually(lambda: len(served.engines) == 2 and model.is_ready)
+        answer = await client.post(CHAT, json=QUESTION | {"model": "mine"})
+        assert answer.json()["model"] == "mine"
+        assert served.ids() == {"a": 1, "mine": 2}
+        assert len(served.engines) == 2

@@ -149,7 +149,7 @@ def watched(
 @pytest.mark.parametrize(
     ("fault", "trouble"),
     [
-        ({"delay_s": 30.0}, "no token within"),
+        ({"delay_s": 30.0}, "no answer within"),
         ({"fails": ValueError("no luck")}, "the canary failed"),
     ],
 )

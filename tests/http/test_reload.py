@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -324,3 +325,112 @@ async def test_nothing_of_an_old_generation_is_left(serving: Serving) -> None:
             await said(client)
             await serving.service.reload(serving.settings(mark=mark))
         await eventually(lambda: gc.collect() >= 0 and first() is None)
+
+
+async def test_limits_are_changed_without_a_restart(serving: Serving) -> None:
+    async with serving.client() as client:
+        await said(client)
+        serving.server |= {"max_body_bytes": 10}
+        await serving.service.reload(serving.settings())
+        url = "/v1/chat/completions"
+        assert (await client.post(url, json=QUESTION)).status_code == 413
+        serving.server |= {"max_body_bytes": None, "max_concurrent_requests": 1}
+        await serving.service.reload(serving.settings())
+        both = await asyncio.gather(*(client.post(url, json=QUESTION) for _ in "ab"))
+        assert sorted(answer.status_code for answer in both) == [200, 503]
+        serving.server |= {"max_concurrent_requests": 2}
+        await serving.service.reload(serving.settings())
+        both = await asyncio.gather(*(client.post(url, json=QUESTION) for _ in "ab"))
+        assert [answer.status_code for answer in both] == [200, 200]
+
+
+async def test_what_a_key_has_used_up_stays_used_up(folder: str) -> None:
+    keys = {"api_keys": ["a-key"], "admin_keys": ["admin-secret"]}
+    serving = Serving(folder, **keys, max_requests_per_minute_per_key=1)
+    bearer = {"Authorization": "Bearer a-key"}
+    async with serving.client() as client:
+
+        async def statuses(n: int) -> list[int]:
+            answers = [await client.get("/v1/models", headers=bearer) for _ in range(n)]
+            return [answer.status_code for answer in answers]
+
+        assert await statuses(2) == [200, 429]
+        serving.server |= {"max_requests_per_minute_per_key": 3}
+        await serving.service.reload(serving.settings())
+        assert await statuses(3) == [200, 200, 429]
+        serving.server |= {"max_requests_per_minute_per_key": None}
+        await serving.service.reload(serving.settings())
+        assert await statuses(3) == [200, 200, 200]
+
+
+async def test_a_file_of_keys_that_is_not_there_leaves_the_models_as_they_were(
+    folder: str,
+) -> None:
+    serving = Serving(folder, admin_keys=["admin-secret"])
+    async with serving.client() as client:
+        before = await said(client)
+        serving.server |= {"admin_keys_file": "/nowhere/keys"}
+        with pytest.raises(SettingsError, match="nowhere"):
+            await serving.service.reload(serving.settings(mark="1"))
+        assert before == await said(client)
+
+
+async def test_a_template_file_that_has_changed_is_read_anew(
+    serving: Serving, tmp_path: Path
+) -> None:
+    file = tmp_path / "chat.jinja"
+    file.write_text(TEMPLATE.format(mark="1"))
+    new = serving.settings(chat={"template": str(file)})
+    async with serving.client() as client:
+        await serving.service.reload(new)
+        before = await said(client)
+        (plan,) = (await serving.service.reload(new)).plans
+        assert plan.rebuilt == ()
+        file.write_text(TEMPLATE.format(mark="2"))
+        (plan,) = (await serving.service.reload(new)).plans
+        assert "chat_template" in plan.rebuilt
+        assert before != await said(client)
+
+
+def metrics_of(text: str) -> dict[str, float]:
+    samples = [line.rpartition(" ") for line in text.splitlines() if line[:1] != "#"]
+    return {
+        name: float(value)
+        for name, _, value in samples
+        if name.startswith("vllm_di_") and "_created" not in name
+    }
+
+
+async def test_an_engine_that_hangs_is_replaced(serving: Serving) -> None:
+    canary = {"interval_s": 0.02, "timeout_s": 0.05, "max_failures": 2}
+    async with serving.client() as client:
+        await serving.service.reload(serving.settings(canary=canary))
+        await serving.engines[0].pause_generation(mode="keep")
+        (model,) = serving.service.models
+        await eventually(lambda: len(serving.engines) > 1 and model.is_ready)
+        assert await said(client)
+        metrics = metrics_of((await client.get("/metrics")).text)
+        healed = 'vllm_di_heals_total{cause="hang",model_name="tiny"}'
+        assert metrics[healed] == 1.0
+
+
+async def test_metrics_tell_what_has_happened(serving: Serving) -> None:
+    async with serving.client() as client:
+        await serving.service.reload(serving.settings(mark="1"))
+        with pytest.raises(StartError):
+            await serving.service.reload(serving.settings(mark="{{"))
+        serving.engines[0].die()
+        (model,) = serving.service.models
+        await eventually(lambda: len(serving.engines) == 2 and model.is_ready)
+        metrics = metrics_of((await client.get("/metrics")).text)
+        assert metrics['vllm_di_reloads_total{outcome="done"}'] == 1.0
+        assert metrics['vllm_di_reloads_total{outcome="refused"}'] == 1.0
+        assert metrics['vllm_di_heals_total{cause="death",model_name="tiny"}'] == 1.0
+        assert metrics['vllm_di_generation{model_name="tiny"}'] == 3.0
+        assert metrics['vllm_di_model_ready{model_name="tiny"}'] == 1.0
+        seconds = metrics['vllm_di_generation_start_seconds{model_name="tiny"}']
+        assert 0 < seconds < 60
+        n_series = len(metrics)
+        for mark in "1234":
+            await serving.service.reload(serving.settings(mark=mark))
+        assert len(metrics_of((await client.get("/metrics")).text)) == n_series

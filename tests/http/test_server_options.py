@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,9 +14,10 @@ from dependency_injector.containers import Container
 from fastapi import FastAPI
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from app import create_app, include_serving
-from app.keep_alive import COMMENT, keep_alive
+from app.keep_alive import COMMENT, KeepAlive
 from app.service import Service
 from containers import ApplicationContainer, Settings
 from containers.errors import SettingsError
@@ -266,32 +267,46 @@ async def test_a_silent_stream_is_kept_open(
     assert without.count("data: ") >= 3
 
 
-async def test_an_abandoned_stream_closes_what_it_kept_open() -> None:
-    closed = []
+async def test_a_comment_is_never_sent_into_an_event_or_after_the_end() -> None:
+    sent: list[bytes] = []
+    is_busy = False
 
-    async def events() -> AsyncGenerator[str, None]:
-        try:
-            yield "one"
-            await asyncio.Event().wait()
-        finally:
-            closed.append(True)
+    async def slow_send(message: Message) -> None:
+        nonlocal is_busy
+        assert not is_busy, "two senders at a time"
+        is_busy = True
+        await asyncio.sleep(0.025)
+        is_busy = False
+        sent.append(message["body"])
 
-    stream = keep_alive(events(), interval_s=0.01)
-    assert await anext(stream) == "one"
-    assert await anext(stream) == COMMENT
-    await stream.aclose()
-    assert closed == [True]
+    comment = COMMENT.encode()
+    async with KeepAlive(slow_send, interval_s=0.01) as kept:
+        for number in range(5):
+            await kept.send({"body": str(number).encode()})
+            await asyncio.sleep(0.015)
+        assert [body for body in sent if body != comment] == [
+            b"0",
+            b"1",
+            b"2",
+            b"3",
+            b"4",
+        ]
+        assert comment in sent
+    n_sent = len(sent)
+    await asyncio.sleep(0.05)
+    assert len(sent) == n_sent
 
 
-async def test_an_error_in_a_stream_comes_through() -> None:
-    async def events() -> AsyncGenerator[str, None]:
-        yield "one"
-        raise LookupError
+async def test_a_client_that_left_during_a_comment_is_noticed_by_the_next_event() -> (
+    None
+):
+    async def send(_: Message) -> None:
+        raise OSError
 
-    stream = keep_alive(events(), interval_s=5)
-    assert await anext(stream) == "one"
-    with pytest.raises(LookupError):
-        await anext(stream)
+    async with KeepAlive(send, interval_s=0.01) as kept:
+        await asyncio.sleep(0.03)
+        with pytest.raises(OSError):  # noqa: PT011  # whichever the server raises
+            await kept.send({"body": b"0"})
 
 
 async def test_a_generating_model_has_no_embeddings_and_goes_on(

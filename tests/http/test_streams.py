@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import threading
@@ -14,7 +15,10 @@ import pytest
 from dependency_injector.containers import Container
 from pydantic import BaseModel
 from starlette.testclient import TestClient
+from starlette.types import Message
 
+from app.answers import EventStream
+from app.flights import Flights
 from app.service import STATE_ATTRIBUTE
 from app.shapes import ResponsesShape
 from containers.testing import FakeEngine, override
@@ -102,6 +106,32 @@ async def test_an_event_made_but_not_sent_is_not_counted() -> None:
     last_words = shape.last_words({"code": 503, "message": "", "param": None})
     assert json.loads(last_words.split("data: ")[1])["sequence_number"] == 1
     await events.aclose()
+
+
+async def test_a_reader_that_stops_holds_up_what_makes_the_events() -> None:
+    made: list[int] = []
+    closed = asyncio.Event()
+
+    async def events() -> AsyncGenerator[str, None]:
+        try:
+            for number in itertools.count():
+                made.append(number)
+                yield f"data: {number}\n\n"
+        finally:
+            closed.set()
+
+    async def receive() -> Message:
+        await asyncio.sleep(0.1)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message.get("body"):
+            await asyncio.Event().wait()
+
+    stream = EventStream(events(), Flights(), keep_alive_interval_s=0.01)
+    await asyncio.wait_for(stream({}, receive, send), 1.0)
+    assert made == [0], "none is made that nobody takes"
+    assert closed.is_set()
 
 
 @pytest.mark.parametrize("path", STREAMS)

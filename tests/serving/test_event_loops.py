@@ -19,6 +19,7 @@ from fastapi import FastAPI
 
 from containers import ModelContainer, ModelSettings, resources, running
 from containers.testing import FakeEngine
+from tests.serving.built import served_models
 
 NewContainer = Callable[[], Container]
 
@@ -123,7 +124,7 @@ def test_constructed_without_any_loop(model_settings: ModelSettings) -> None:
     )
     engine = FakeEngine("Paris.")
     models = asyncio.run(
-        resources.models(
+        served_models(
             names=["tiny"], engine=engine, renderer=renderer, vllm_config=config
         )
     )

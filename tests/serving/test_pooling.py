@@ -24,6 +24,7 @@ from containers.errors import InjectionError
 from containers.testing import FakeEngine
 from containers.vllm_api.tasks import configured_tasks
 from tests.http.pooling_models import settings_of
+from tests.serving.built import served_models
 
 OBJECTS = {
     "serving_embedding": "vectors",
@@ -98,7 +99,7 @@ def test_they_are_constructed_without_any_loop(tiny_folder: Path, kind: str) -> 
         "supported_tasks": configured_tasks(config),
         "engine": engine,
         "models": asyncio.run(
-            resources.models(
+            served_models(
                 names=[kind], engine=engine, renderer=renderer, vllm_config=config
             )
         ),

@@ -10,7 +10,7 @@ import pytest
 from dependency_injector import containers, providers
 
 from containers.errors import NotReadyError, StartError
-from containers.lifecycle import LoadedContainer, Resource, lifecycle_of
+from containers.lifecycle import LoadedContainer, Resource, lifecycle_of, running
 
 log: list[str] = []
 
@@ -140,3 +140,16 @@ async def test_what_a_borrowed_object_was_built_from_may_go_before_it() -> None:
     await lifecycle_of(new).stop()
     assert sorted(log[4:]) == ["stop high", "stop low", "stop middle"]
     assert log.index("stop middle") > log.index("stop high", 2)
+
+
+async def test_a_second_try_after_a_failure_is_stopped_by_its_block() -> None:
+    old = await started()
+    new = Three(text="broken")
+    lifecycle_of(new).borrow(lifecycle_of(old), ["low"])
+    with pytest.raises(StartError):
+        await lifecycle_of(new).start()
+    new.text.override(providers.Object("fine"))
+    async with running(new):
+        await lifecycle_of(old).stop()
+        assert "stop low" not in log
+    assert log.count("stop low") == 1
