@@ -78,7 +78,7 @@ class Flights:
             yield
         finally:
             _current.reset(token)
-            self._end(flight)
+            self.end(flight)
 
     def begin(self) -> Flight:
         """Count one more, until :meth:`one` has gone on with it."""
@@ -107,7 +107,8 @@ class Flights:
                 flight.is_aside, flight.era = False, self._era
                 self._by_era[self._era] += 1
 
-    def _end(self, flight: Flight) -> None:
+    def end(self, flight: Flight) -> None:
+        """Count one less; :meth:`one` does so by itself."""
         flight.is_over = True
         if flight.is_aside:
             flight.is_aside = False

@@ -83,6 +83,7 @@ def compare(n: int) -> list[Figure]:
                     cpu.append(a_cpu_second)
             for figure in (by_clock, by_cpu):
                 figure.ours, figure.other = figure.ours[1:], figure.other[1:]
+                print(figure.line(), flush=True)
             figures += [by_clock, by_cpu]
     return figures
 
@@ -99,6 +100,7 @@ def lags(n: int) -> list[Figure]:
                 load(server.url, *requests, n_clients=16, seconds=SECONDS)
                 lag_s = httpx.get(f"{server.url}/lag", timeout=60).json()
                 values.append(1000 * lag_s)
+    print(figure.line(), flush=True)
     return [figure]
 
 
@@ -119,6 +121,7 @@ def injection(n: int) -> list[Figure]:
                 )
                 if number:
                     values.append(1e6 * count.cpu_s / count.n_answers)
+    print(figure.line(), flush=True)
     return [figure]
 
 
@@ -159,8 +162,7 @@ def measure(n: int) -> list[Figure]:
 def report(
     figures: Sequence[Figure], grown: Sequence[Curve], folder: Path | None
 ) -> None:
-    """Print the table, and write values and pictures if asked to."""
-    print(*(figure.line() for figure in figures), sep="\n")
+    """Write values and pictures if asked to."""
     if folder is None:
         return
     print(save(folder, "frontend", figures, grown, flags=FLAGS))

@@ -21,6 +21,8 @@ EVENT = b"data: "
 LAST_EVENT = b"data: [DONE]\n\n"
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = b"content-length: "
+PATIENCE_S = 60.0
+"""How long to wait for an answer at all, on a machine that is busy with others."""
 PATH = "/v1/chat/completions"
 
 
@@ -67,7 +69,8 @@ def load(
         url: The server.
         requests: What is asked; the clients share them out.
         n_clients: How many connections.
-        seconds: How long; a tenth of it more goes before the count begins.
+        seconds: How long; a tenth of it more goes before the count begins. It takes
+            longer where no answer has been complete by then.
         pid: The server's process, whose processor time is told if it is given.
     """
     return uvloop.run(_load(url, requests, n_clients, seconds, pid))
@@ -95,6 +98,8 @@ async def _load(
     count.n_events = count.n_answers = 0
     began, cpu_s = time.perf_counter(), _cpu_s(pid)
     await asyncio.sleep(seconds)
+    while not count.n_answers and time.perf_counter() - began < PATIENCE_S:  # noqa: ASYNC110  # seconds, not moments
+        await asyncio.sleep(seconds)
     counted = Count(
         count.n_events,
         count.n_answers,

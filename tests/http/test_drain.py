@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app import create_app
-from app.flights import Flights
+from app.flights import Flight, Flights
 from app.service import STATE_ATTRIBUTE, Service
 from containers.testing import FakeEngine, override
 from tests.http.conftest import served
@@ -146,11 +146,11 @@ def test_a_stream_that_is_still_being_rendered_is_not_cut(
     assert flights == [1, 0]
 
 
-def _noting_end(flights: list[int]) -> Callable[[Flights, int], None]:
+def _noting_end(flights: list[int]) -> Callable[[Flights, Flight], None]:
     end = Flights.end
 
-    def noting(self: Flights, era: int) -> None:
-        end(self, era)
+    def noting(self: Flights, flight: Flight) -> None:
+        end(self, flight)
         flights.append(self.n)
 
     return noting

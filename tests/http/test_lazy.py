@@ -347,7 +347,8 @@ async def test_where_there_is_no_room_in_time_a_request_is_503(folder: str) -> N
     serving = Serving(folder, *models, memory_budget_gib=1.0, load_wait_s=0.3)
     serving.answer = "a b c d e f g h"
     async with serving.client() as client:
-        await said(client, "a")
+        await client.post(CHAT, json=QUESTION | {"model": "a"})
+        await eventually(lambda: serving.model("a").is_ready)
         with serving.model("a").uses.one():
             body = QUESTION | {"model": "b"}
             assert (await client.post(CHAT, json=body)).status_code == 503
@@ -427,9 +428,10 @@ async def test_a_reload_does_not_wait_for_one_who_waits_for_a_model(
         )
         turn = serving.service.registry.turn
         await turn.acquire()
+        reloading = asyncio.create_task(serving.service.reload(new))
+        await asyncio.sleep(0.05)
         asking = asyncio.create_task(said(client, "b"))
         await eventually(lambda: serving.model("b").uses.n == 1)
-        reloading = asyncio.create_task(serving.service.reload(new))
         await asyncio.sleep(0.05)
         serving.may_start.set()
         turn.release()
