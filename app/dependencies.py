@@ -18,6 +18,7 @@ from starlette.requests import HTTPConnection
 
 from app.service import service_of
 from containers.chat_template import ChatTemplate
+from containers.lifecycle import Running
 from containers.registry import ModelRegistry
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ else:
     ServingStructuredDecisions = Any
     ServingTranscription = ServingTranslation = ServingRealtime = Any
 
-Dependency = Callable[[HTTPConnection], Awaitable[Any] | AsyncIterator[Any]]
+Dependency = Callable[[HTTPConnection], Awaitable[Any]]
 
 
 async def registry(connection: HTTPConnection) -> ModelRegistry:
@@ -60,13 +61,20 @@ async def registry(connection: HTTPConnection) -> ModelRegistry:
     return found
 
 
-def loaded(provider: str) -> Dependency:
+async def default_model(connection: HTTPConnection) -> AsyncIterator[Running]:
+    """Loaded objects of the default model, which stays loaded during the request.
+
+    One for all dependencies of a request: a generator costs more than what it gives.
+    """
+    async with service_of(connection).registry.use() as objects:
+        yield objects
+
+
+def loaded(provider: str) -> Callable[[Running], Awaitable[Any]]:
     """Dependency on a loaded object of the default model, by its provider's name."""
 
-    async def dependency(connection: HTTPConnection) -> AsyncIterator[Any]:
-        registry = service_of(connection).registry
-        async with registry.use(provider=provider) as objects:
-            yield getattr(objects, provider)
+    async def dependency(objects: Annotated[Running, Depends(default_model)]) -> Any:
+        return getattr(objects, provider)
 
     dependency.__name__ = provider
     return dependency

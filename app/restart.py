@@ -1,9 +1,9 @@
-"""Server settings that a running server cannot change."""
+"""Settings that a running server cannot change."""
 
 from __future__ import annotations
 
 from containers.errors import SettingsError
-from containers.settings import ServerSettings
+from containers.settings import Settings
 from containers.settings.server.browsers import BrowserSettings
 from containers.settings.server.listening import ListeningSettings
 from containers.settings.server.surface import SurfaceSettings
@@ -21,7 +21,7 @@ _FIXED = tuple(
 )
 
 
-def refuse_what_needs_a_restart(old: ServerSettings, new: ServerSettings) -> None:
+def refuse_what_needs_a_restart(old: Settings, new: Settings) -> None:
     """Return when nothing differs that is fixed at the start.
 
     Keys may change, but not whether there are any: routes stand by that.
@@ -30,10 +30,17 @@ def refuse_what_needs_a_restart(old: ServerSettings, new: ServerSettings) -> Non
         SettingsError: Something does; it names the key.
     """
     for name in (*_FIXED, "open_paths", "wants_key", "has_admin_keys"):
-        if getattr(old, name) != getattr(new, name):
+        if getattr(old.server, name) != getattr(new.server, name):
             key = {"wants_key": "api_keys", "has_admin_keys": "admin_keys"}
-            raise SettingsError(
-                key=f"server.{key.get(name, name)}",
-                reason="has changed, and a running server keeps it",
-                hint="Restart the server, or take the change back.",
-            )
+            raise _refusal(f"server.{key.get(name, name)}")
+    for name in type(old.performance).model_fields:
+        if getattr(old.performance, name) != getattr(new.performance, name):
+            raise _refusal(f"performance.{name}")
+
+
+def _refusal(key: str) -> SettingsError:
+    return SettingsError(
+        key=key,
+        reason="has changed, and a running server keeps it",
+        hint="Restart the server, or take the change back.",
+    )

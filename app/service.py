@@ -238,7 +238,7 @@ class Service:
             StartError: Something did not start; all is as it was before.
         """
         registry = self.registry
-        refuse_what_needs_a_restart(self.container.settings().server, settings.server)
+        refuse_what_needs_a_restart(self.container.settings(), settings)
         self.check_reload(settings.server)
         if dry_run:
             return await registry.reload(settings, dry_run=True)

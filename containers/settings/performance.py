@@ -19,10 +19,11 @@ class PerformanceSettings(Section):
         fast_streams: Whether the plain chunks of streamed chats and completions are
             spliced into what vLLM made of the first ones, byte by byte the same.
         short_prompt_max_chars: Characters of a prompt that is templated and tokenized
-            on the event loop, 0 or more: short ones take longer to get to a thread and
-            back. Each thousand holds up others for 0.3 ms, 1.3 ms at the worst.
+            on the event loop instead of in a thread, 0 or more. Each thousand holds up
+            others for 0.3 ms, 1.3 ms at the worst, or for as long as a slow tokenizer
+            takes; 0 for none.
     """
 
     fast_start: Literal["auto"] | bool = "auto"
     fast_streams: bool = True
-    short_prompt_max_chars: Annotated[int, Field(ge=0)] = 2000
+    short_prompt_max_chars: Annotated[int, Field(ge=0)] = 0

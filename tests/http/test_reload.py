@@ -138,12 +138,18 @@ async def test_a_bad_template_leaves_everything_as_it_was(serving: Serving) -> N
         assert before != await said(client)
 
 
-async def test_what_needs_a_restart_is_refused(serving: Serving) -> None:
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [("server", "port", 1), ("performance", "fast_streams", False)],
+)
+async def test_what_needs_a_restart_is_refused(
+    serving: Serving, section: str, key: str, value: Any
+) -> None:
     async with serving.client() as client:
-        new = serving.settings().model_copy(
-            update={"server": serving.settings().server.model_copy(update={"port": 1})}
-        )
-        with pytest.raises(SettingsError, match=r"server\.port"):
+        old = serving.settings()
+        changed = getattr(old, section).model_copy(update={key: value})
+        new = old.model_copy(update={section: changed})
+        with pytest.raises(SettingsError, match=rf"{section}\.{key}"):
             await serving.service.reload(new)
         await said(client)
 
