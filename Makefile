@@ -35,18 +35,18 @@ setup-dev:
 
 test: setup-dev ## Run every test: fast ones, heavy ones, those with an engine
 	$(BIN)/python -m pytest -m "not heavy and not engine" -n logical
-	$(BIN)/python -m pytest -m "heavy and not engine" -n logical
+	$(BIN)/python -m pytest -m "heavy and not engine and not soak" -n logical
 	$(BIN)/python -m pytest -m "engine and not soak" -n 2 --dist loadgroup
 
-soak: setup-dev ## Run what `make test` leaves out: rarer ways for an engine to end
-	$(BIN)/python -m pytest -m soak -n 2
+soak: setup-dev ## Run what `make test` leaves out: what takes long and seldom breaks
+	$(BIN)/python -m pytest -m soak -n 2 --dist loadgroup
 
 test-vllm: VENV = .venv-vllm-$(VERSION)
 test-vllm: export VLLM_TARGET_DEVICE = cpu
 test-vllm: ## Run every test with another vLLM in an environment of its own: VERSION=0.31.0
 	@$(PYTHON) -m tools.environment $(VENV) --dev --vllm $(VERSION)
 	$(BIN)/python -m pytest -m "not heavy and not engine" -n logical
-	$(BIN)/python -m pytest -m "heavy and not engine" -n logical
+	$(BIN)/python -m pytest -m "heavy and not engine and not soak" -n logical
 	@# Where there are but the Python files of a CUDA build, no engine can start.
 	grep -qs '^vllm==' requirements/vllm-$(VERSION).lock || \
 		$(BIN)/python -m pytest -m "engine and not soak" -n 2 --dist loadgroup

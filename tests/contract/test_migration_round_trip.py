@@ -80,6 +80,7 @@ def written(action: Any) -> list[list[str]]:
 
 @pytest.mark.timeout(600)  # 300 options, each there and back
 @pytest.mark.filterwarnings("ignore:--log-config-file is deprecated")
+@pytest.mark.soak
 def test_every_option_with_a_key(tmp_path: Path, subtests: Any) -> None:
     parser = vllm_api.make_arg_parser(
         vllm_api.FlexibleArgumentParser(exit_on_error=False)

@@ -78,7 +78,7 @@ def test_a_clone_has_both_make_targets(tmp_path: Path) -> None:
     tiers = re.findall(r"pytest -m (\".*?\"|\S+)", tested)
     assert tiers == [
         '"not heavy and not engine"',
-        '"heavy and not engine"',
+        '"heavy and not engine and not soak"',
         '"engine and not soak"',
     ]
 

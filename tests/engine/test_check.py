@@ -27,6 +27,8 @@ def test_the_shipped_config_passes_in_seconds(model_folder: str) -> None:
     assert f"unpacked in {model_folder}" in done.stdout
     assert "49152 tokens" in done.stdout
     assert "from tokenizer, renders a user's turn" in done.stdout
-    assert re.search(r"\nok +smollm2\.memory +weights \d+\.\d MiB and KV cache", done.stdout)
+    assert re.search(
+        r"\nok +smollm2\.memory +weights \d+\.\d MiB and KV cache", done.stdout
+    )
     assert done.stdout.endswith("All is well.\n")
     assert done.stderr == ""

@@ -126,6 +126,7 @@ def test_the_death_of_an_engine_process_is_told_and_ends_the_server(
     assert server.left_behind() == []
 
 
+@pytest.mark.soak
 def test_the_death_of_an_engine_process_while_it_loads_ends_the_server(
     loading: Server,
 ) -> None:
@@ -144,6 +145,7 @@ def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         assert server.left_behind() == []
 
 
+@pytest.mark.soak
 def test_ctrl_c_in_a_terminal_is_for_the_server_alone(server: Server) -> None:
     """A terminal sends SIGINT to every process of the foreground group."""
     streams = Streams(server.url, 1, max_tokens=60)

@@ -123,6 +123,7 @@ async def test_engines_one_after_the_other_and_at_once_come_from_one_server(
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.soak
 async def test_an_engine_that_was_killed_is_followed_by_another(
     settings: ModelSettings,
 ) -> None:
@@ -154,6 +155,7 @@ async def test_an_engine_lives_on_without_its_server_and_stops_cleanly(
     assert has_ended(worker)
 
 
+@pytest.mark.soak
 async def test_switched_off_the_engine_is_started_by_vllms_own_method(
     settings: ModelSettings,
     monkeypatch: pytest.MonkeyPatch,

@@ -122,7 +122,10 @@ def starts_its_engine(server: Server) -> bool:
     return any("VLLM::" in " ".join(each.cmdline()) for each in server.children())
 
 
-@pytest.mark.parametrize("moment", [imports_vllm, starts_its_engine])
+@pytest.mark.parametrize(
+    "moment",
+    [imports_vllm, pytest.param(starts_its_engine, marks=pytest.mark.soak)],
+)
 def test_sigterm_while_loading_ends_every_process_soon(
     moment: Callable[[Server], bool], tmp_path: Path, model_folder: str
 ) -> None:

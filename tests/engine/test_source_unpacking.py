@@ -11,6 +11,7 @@ from containers.source import model_folder
 pytestmark = pytest.mark.engine
 
 
+@pytest.mark.soak
 def test_the_bundled_model_unpacks_to_what_the_cache_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -154,6 +154,7 @@ async def test_what_needs_a_restart_is_refused(
         await said(client)
 
 
+@pytest.mark.soak
 async def test_no_request_is_lost_or_mixed_over_a_hundred_reloads(
     serving: Serving,
 ) -> None:
