@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Callable
@@ -13,6 +14,9 @@ os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+
+# vLLM's log handler writes where the test that imported vLLM was captured.
+logging.raiseExceptions = False
 
 # Where tests run in the background Ctrl-C is ignored, and so by what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -80,6 +80,7 @@ def config_file_words(path: str) -> list[str]:
         ServeArgumentsError: It cannot be read.
     """
     try:
+        Path(path).read_bytes()  # vLLM would log what keeps it from being read
         words: list[str] = _parser().load_config_file(path)
     except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError) as error:
         said = str(error) if type(error) is ValueError else "it is not what vLLM reads"
