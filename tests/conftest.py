@@ -15,9 +15,6 @@ os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 
-# vLLM's log handler writes where the test that imported vLLM was captured.
-logging.raiseExceptions = False
-
 # Where tests run in the background Ctrl-C is ignored, and so by what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,6 +25,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from containers import ModelContainer, ModelSettings
 from containers.testing import tiny_model
+
+# vLLM's log handler writes where the test that imported vLLM was captured.
+logging.raiseExceptions = False
 
 MODEL = "tiny"
 SHARING_SERVERS = {"test_chat", "test_equal_answers", "test_process", "test_two_models"}
