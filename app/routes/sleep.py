@@ -57,9 +57,11 @@ async def wake_up(
     """
     model = await chosen_model(raw_request, registry)
     with _measured("wake"):
-        is_awake = await model.loaded.engine.wake_up(tags)
-    model.generation.is_asleep = not is_awake
-    return {"status": "awake" if is_awake else "sleeping", "tags": tags}
+        await model.loaded.engine.wake_up(tags)
+    # Not every release says whether it is awake now; woken in part, it still sleeps.
+    is_asleep = await model.loaded.engine.is_sleeping()
+    model.generation.is_asleep = is_asleep
+    return {"status": "sleeping" if is_asleep else "awake", "tags": tags}
 
 
 @router.get("/is_sleeping")
