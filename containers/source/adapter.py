@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ def check_adapter(
         AdapterError: It is not there, it is damaged, its rank is too high, or it is
             another model's.
     """
-    folder = Path(path).expanduser()
+    folder = Path(path)
+    with suppress(RuntimeError):  # nobody has that home: there is no such folder
+        folder = folder.expanduser()
     if not folder.is_dir():
         if path.startswith(_PATH_STARTS):
             raise AdapterError(
