@@ -22,7 +22,7 @@ from containers.vllm_api.engine_processes import EngineProcesses
 from containers.vllm_api.forkserver.choice import METHOD
 from tests.conftest import tiny_settings
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.engine, pytest.mark.soak, pytest.mark.timeout(600)]
 
 SERVER = "vllm-di fork server"
 CORE, WORKER = "VLLM::EngineCore", "VLLM::Worker"
@@ -123,7 +123,6 @@ async def test_engines_one_after_the_other_and_at_once_come_from_one_server(
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.soak
 async def test_an_engine_that_was_killed_is_followed_by_another(
     settings: ModelSettings,
 ) -> None:
@@ -156,7 +155,6 @@ async def test_an_engine_lives_on_without_its_server_and_stops_cleanly(
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.soak
 async def test_switched_off_the_engine_is_started_by_vllms_own_method(
     settings: ModelSettings,
     monkeypatch: pytest.MonkeyPatch,

@@ -163,6 +163,7 @@ def test_it_sleeps_and_wakes_up(client: httpx.Client) -> None:
     assert info["vllm_config"]["lora_config"]["max_lora_rank"] == 16
 
 
+@pytest.mark.soak
 def test_adapters_survive_a_new_engine(
     client: httpx.Client, server: Server, folders: Path
 ) -> None:
