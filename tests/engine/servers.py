@@ -22,7 +22,7 @@ MODELS: list[dict[str, Any]] = yaml.safe_load(CONFIG.read_text())["models"]
 CHAT, POOLING = MODELS
 START_TIMEOUT_S = 240.0
 STOP_TIMEOUT_S = 40.0
-LEAVE_TIMEOUT_S = 5.0
+LEAVE_TIMEOUT_S = 15.0
 _LOOK_S = 0.1
 
 
