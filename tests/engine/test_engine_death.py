@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("model_folder")]
 
 N_STREAMS = 8
 TRUTH_WITHIN_S = 5.0
-ORPHANS_WITHIN_S = 10.0
+ORPHANS_WITHIN_S = 25.0
 IMPORT_S = 20.0
 """Seconds a process may go on importing before it can notice that it is alone."""
 
