@@ -8,7 +8,7 @@ from typing import Self
 
 from starlette.types import Message, Send
 
-COMMENT = ": keep-alive\n\n"
+from containers.registry.awaited import COMMENT
 
 
 class KeepAlive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from types import TracebackType
 
 from starlette.types import Receive
@@ -69,13 +70,10 @@ class WhileWanted:
             raise self._outcome from None
 
     async def _watch(self) -> None:
-        try:
+        with suppress(Exception):  # a connection that cannot be read is gone
             while (await self._receive())["type"] != "http.disconnect":
                 pass
-        except Exception:  # noqa: BLE001  # a connection that cannot be read is gone
-            self._end(ClientGoneError())
-        else:
-            self._end(ClientGoneError())
+        self._end(ClientGoneError())
 
     def _on_cut(self) -> None:
         self._end(CutError())

@@ -84,7 +84,7 @@ def names_folder(source: str, folder: Path) -> bool:
     """Whether a model's or adapter's source is a folder, seen from another."""
     if source.startswith("package:"):
         return False
-    return is_path(source) or is_it(folder / _expanded(source), Path.is_dir)
+    return is_path(source) or is_it(folder / expanded(source), Path.is_dir)
 
 
 def names_text_file(template: str, folder: Path | None) -> bool:
@@ -96,7 +96,7 @@ def names_text_file(template: str, folder: Path | None) -> bool:
     """
     if _JINJA & set(template):
         return False
-    path = _expanded(template)
+    path = expanded(template)
     is_file_name = (
         template.startswith(_PATH_STARTS) or path.suffix in _TEMPLATE_SUFFIXES
     )
@@ -114,22 +114,22 @@ def _entry(entry: SecretStr | ApiKey, folder: Path) -> SecretStr | ApiKey:
 
 
 def _file(path: str | None, folder: Path) -> str | None:
-    return None if path is None else str(folder / _expanded(path))
+    return None if path is None else str(folder / expanded(path))
 
 
 def _source(source: str, folder: Path) -> str:
     """A folder's name looks like a Hugging Face id: the folder wins if it exists."""
-    path = folder / _expanded(source)
+    path = folder / expanded(source)
     return str(path) if names_folder(source, folder) else source
 
 
 def _template(template: str | None, folder: Path) -> str | None:
     if template is None or not names_text_file(template, folder):
         return template
-    return str(folder / _expanded(template))
+    return str(folder / expanded(template))
 
 
-def _expanded(path: str) -> Path:
+def expanded(path: str) -> Path:
     """The path with ``~`` filled in; as it is where nobody has that home."""
     try:
         return Path(path).expanduser()

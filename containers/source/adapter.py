@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from containers.errors import AdapterError
+from containers.settings.places import expanded
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -37,9 +37,7 @@ def check_adapter(
         AdapterError: It is not there, it is damaged, its rank is too high, or it is
             another model's.
     """
-    folder = Path(path)
-    with suppress(RuntimeError):  # nobody has that home: there is no such folder
-        folder = folder.expanduser()
+    folder = expanded(path)
     if not folder.is_dir():
         if path.startswith(_PATH_STARTS):
             raise AdapterError(

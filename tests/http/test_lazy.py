@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -13,12 +12,12 @@ from dependency_injector import providers
 
 from app import create_app
 from app.flights import Flights
-from app.service import STATE_ATTRIBUTE, Service
 from containers import ApplicationContainer, ModelContainer, Settings
 from containers.lifecycle import Resource
 from containers.registry import ServedModel
 from containers.registry import awaited as awaiting
 from containers.testing import FakeEngine, tiny_model
+from tests.http.in_process import InProcess, eventually
 
 QUESTION = {"messages": [{"role": "user", "content": "Where?"}], "max_tokens": 8}
 CHAT = "/v1/chat/completions"
@@ -29,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_model(tmp_path_factory.mktemp("lazy")))
 
 
-class Serving:
+class Serving(InProcess):
     """Models of one folder over doubles; a start waits for ``may_start``."""
 
     def __init__(self, folder: str, *models: dict[str, Any], **server: Any) -> None:
@@ -68,30 +67,8 @@ class Serving:
         container.engine.override(Resource(engine))
         return container
 
-    @property
-    def service(self) -> Service:
-        service: Service = getattr(self.app.state, STATE_ATTRIBUTE)
-        return service
-
     def model(self, name: str = "a") -> ServedModel:
         return next(each for each in self.service.models if each.name == name)
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
-        transport = httpx.ASGITransport(app=self.app)
-        async with (
-            self.app.router.lifespan_context(self.app),
-            httpx.AsyncClient(transport=transport, base_url="http://test") as client,
-        ):
-            yield client
-
-
-async def eventually(condition: Any) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("it never came true")
 
 
 async def said(client: httpx.AsyncClient, model: str = "a", **body: Any) -> str:
@@ -102,6 +79,12 @@ async def said(client: httpx.AsyncClient, model: str = "a", **body: Any) -> str:
 
 
 LAZY = {"name": "a", "load": "lazy"}
+QUICK_COMMENTS = pytest.mark.usefixtures("quick_comments")
+
+
+@pytest.fixture
+def quick_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(awaiting, "COMMENT_EVERY_S", 0.02)
 
 
 async def test_a_lazy_model_is_able_and_listed_before_it_is_loaded(folder: str) -> None:
@@ -157,10 +140,10 @@ async def test_a_request_that_waits_too_long_is_503_and_the_load_goes_on(
         assert await said(client) == "Paris."
 
 
+@QUICK_COMMENTS
 async def test_a_stream_gets_comments_while_its_model_loads(
-    folder: str, monkeypatch: pytest.MonkeyPatch
+    folder: str,
 ) -> None:
-    monkeypatch.setattr(awaiting, "COMMENT_EVERY_S", 0.02)
     serving = Serving(folder, LAZY)
     serving.may_start.clear()
     async with serving.client() as client:
@@ -174,6 +157,7 @@ async def test_a_stream_gets_comments_while_its_model_loads(
         assert serving.model().uses.n == 0
 
 
+@QUICK_COMMENTS
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -182,9 +166,8 @@ async def test_a_stream_gets_comments_while_its_model_loads(
     ],
 )
 async def test_streams_of_other_apis_wait_too(
-    folder: str, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+    folder: str, path: str, body: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(awaiting, "COMMENT_EVERY_S", 0.02)
     serving = Serving(folder, LAZY)
     serving.may_start.clear()
     async with serving.client() as client:
@@ -194,10 +177,10 @@ async def test_streams_of_other_apis_wait_too(
         assert "Paris" in response.text
 
 
+@QUICK_COMMENTS
 async def test_a_stream_whose_model_does_not_come_ends_with_an_error_event(
-    folder: str, monkeypatch: pytest.MonkeyPatch
+    folder: str,
 ) -> None:
-    monkeypatch.setattr(awaiting, "COMMENT_EVERY_S", 0.02)
     serving = Serving(folder, LAZY, load_wait_s=0.1)
     serving.may_start.clear()
     async with serving.client() as client:
@@ -209,10 +192,10 @@ async def test_a_stream_whose_model_does_not_come_ends_with_an_error_event(
         serving.may_start.set()
 
 
+@QUICK_COMMENTS
 async def test_a_stream_that_has_begun_is_told_what_is_wrong_with_it(
-    folder: str, monkeypatch: pytest.MonkeyPatch
+    folder: str,
 ) -> None:
-    monkeypatch.setattr(awaiting, "COMMENT_EVERY_S", 0.02)
     serving = Serving(folder, LAZY)
     serving.may_start.clear()
     async with serving.client() as client:

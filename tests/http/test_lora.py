@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app import create_app
-from app.service import STATE_ATTRIBUTE, Service
 from containers import ApplicationContainer, ModelContainer, ModelSettings, Settings
 from containers.errors import SettingsError, StartError
 from containers.testing import FakeEngine, tiny_model
 from tests.adapters import adapter, write_config
+from tests.http.in_process import InProcess, eventually
 
 CHAT = "/v1/chat/completions"
 LOAD, UNLOAD = "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
@@ -355,7 +354,7 @@ def test_the_openapi_document_shows_what_is_sent(client: TestClient) -> None:
     assert json.dumps(schema["required"]) == '["lora_name", "lora_path"]'
 
 
-class Reloaded:
+class Reloaded(InProcess):
     """One model whose adapters are looked at over its generations."""
 
     def __init__(self, folder: str, *modules: dict[str, str], **server: Any) -> None:
@@ -376,32 +375,10 @@ class Reloaded:
         entry |= {"lora": {"modules": list(modules)}, **more}
         return Settings.model_validate({"models": [entry], "server": self.server})
 
-    @property
-    def service(self) -> Service:
-        service: Service = getattr(self.app.state, STATE_ATTRIBUTE)
-        return service
-
     def ids(self) -> dict[str, int]:
         """Names and numbers of the adapters in the newest engine."""
         loras = self.engines[-1].loras
         return {request.lora_name: number for number, request in loras.items()}
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
-        transport = httpx.ASGITransport(app=self.app)
-        async with (
-            self.app.router.lifespan_context(self.app),
-            httpx.AsyncClient(transport=transport, base_url="http://test") as client,
-        ):
-            yield client
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("it never came true")
 
 
 async def test_over_one_engine_no_two_adapters_have_one_number(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,11 @@ import pytest
 from dependency_injector import providers
 
 from app import create_app
-from app.service import STATE_ATTRIBUTE, Service
 from containers import ApplicationContainer, ModelContainer, ModelSettings, Settings
 from containers.errors import SettingsError, StartError
 from containers.lifecycle import lifecycle_of
 from containers.testing import FakeEngine, tiny_model
+from tests.http.in_process import InProcess, eventually
 
 TEMPLATE = "{{% for m in messages %}}{mark}{{{{ m.content }}}}{{% endfor %}}"
 QUESTION = {"messages": [{"role": "user", "content": "Where?"}], "max_tokens": 64}
@@ -29,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_model(tmp_path_factory.mktemp("reload")))
 
 
-class Serving:
+class Serving(InProcess):
     """One model served over doubles that answer with the prompt they got."""
 
     def __init__(self, folder: str, **server: Any) -> None:
@@ -63,34 +61,12 @@ class Serving:
             {"server": self.server, "models": [entry | model]}
         )
 
-    @property
-    def service(self) -> Service:
-        service: Service = getattr(self.app.state, STATE_ATTRIBUTE)
-        return service
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
-        transport = httpx.ASGITransport(app=self.app)
-        async with (
-            self.app.router.lifespan_context(self.app),
-            httpx.AsyncClient(transport=transport, base_url="http://test") as client,
-        ):
-            yield client
-
 
 async def said(client: httpx.AsyncClient, **body: Any) -> str:
     response = await client.post("/v1/chat/completions", json=QUESTION | body)
     assert response.status_code == 200, response.text
     text: str = response.json()["choices"][0]["message"]["content"]
     return text
-
-
-async def eventually(condition: Any) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("it never came true")
 
 
 @pytest.fixture
