@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import cache
 from typing import Any, get_type_hints
 
 from fastapi import Request
@@ -68,6 +69,7 @@ def _parameter(dependant: Dependant) -> str | None:
     return dependant.http_connection_param_name or dependant.request_param_name
 
 
+@cache
 def _gives_response(endpoint: Callable[..., Any]) -> bool:
     given = get_type_hints(endpoint).get("return")
     return isinstance(given, type) and issubclass(given, Response)

@@ -101,6 +101,8 @@ def _remember(config: Any) -> None:
 @cache
 def _probe_templates_once() -> None:
     """Let vLLM find out once what a template takes: it compiles one to find out."""
-    serving = vllm_api.AnthropicServingMessages
     name = "_detect_merge_inline_system"
-    setattr(serving, name, staticmethod(cache(getattr(serving, name))))
+    kinds = vllm_api.AnthropicServingMessages.__mro__
+    # Where it is defined: vLLM's render object asks that class, not the door's.
+    definer = next(kind for kind in kinds if name in vars(kind))
+    setattr(definer, name, staticmethod(cache(getattr(definer, name))))
