@@ -41,11 +41,16 @@ class Report:
     def __init__(self, stream: TextIO) -> None:
         self.has_failed = False
         self.n_not_tried = 0
+        self._name_width = NAME_WIDTH
         self._stream = stream
         self._console = Console(file=stream, highlight=False)
         self._status: Status | None = None
         if stream.isatty() and os.environ.get("TERM") != "dumb":
             self._status = self._console.status("")
+
+    def make_room(self, name: str) -> None:
+        """Give the column of names room for a long one that is to come."""
+        self._name_width = max(self._name_width, len(name))
 
     def attempt(
         self, name: str, action: Callable[[], T], describe: Callable[[T], str]
@@ -117,15 +122,15 @@ class Report:
         word, mark, colour = outcome.value
         if self._status is None:
             first, *rest = text.splitlines() or [""]
-            lines = [f"{word:<10} {name:<{NAME_WIDTH}} {first}"]
-            lines += [f"{'':<{NAME_WIDTH + 11}} {line}" for line in rest]
+            lines = [f"{word:<10} {name:<{self._name_width}} {first}"]
+            lines += [f"{'':<{self._name_width + 11}} {line}" for line in rest]
             self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()
             return
         self._stop_status()
         row = Table.grid(padding=(0, 1))
         row.add_column(width=1)
-        row.add_column(width=max(NAME_WIDTH, len(name)))
+        row.add_column(width=max(self._name_width, len(name)))
         row.add_column(overflow="fold")
         row.add_row(Text(mark, style=colour), Text(name), Text(text))
         self._console.print(row)

@@ -44,7 +44,9 @@ def check_config(load: Callable[[], Settings], words: str, report: Report) -> No
         report: Told how each check came out.
     """
     settings = report.attempt(
-        "settings", load, lambda found: f"{words}, serving {_names(found)}"
+        "settings",
+        lambda: _with_room(load(), report),
+        lambda found: f"{words}, serving {_names(found)}",
     )
     release = report.attempt(
         "vllm", release_line, lambda _: f"release {installed_version()}"
@@ -59,10 +61,21 @@ def check_config(load: Callable[[], Settings], words: str, report: Report) -> No
     obstacle = "the graph is wrong" if graph is None else ""
     obstacle = "this vLLM cannot be used" if release is None else obstacle
     for index, (name, container) in enumerate(application.models().items()):
-        prefix = f"{name}." if len(settings.models) > 1 else ""
+        prefix = _prefix(name, settings)
         key = f"models.{index}"
         check_files(container.settings(), report, prefix=prefix, key=key)
         _check_model(container, report, prefix, obstacle)
+
+
+def _with_room(settings: Settings, report: Report) -> Settings:
+    for model in settings.models:
+        report.make_room(_prefix(model.name, settings) + ROOT)
+    return settings
+
+
+def _prefix(name: str, settings: Settings) -> str:
+    """What the names of a model's checks begin with, where there are several."""
+    return f"{name}." if len(settings.models) > 1 else ""
 
 
 def _names(settings: Settings) -> str:

@@ -65,11 +65,22 @@ class Origins:
 
     def nearest(self, location: Location) -> Origin | None:
         """Origin of that value, or of the section it would stand in."""
-        for length in range(len(location), -1, -1):
-            found = self._by_location.get(location[:length])
-            if found is not None:
-                return found
-        return None
+        return self.of(self._section(location))
+
+    def is_filled(self, location: Location) -> bool:
+        """Whether a variable was filled in anywhere in the section of a location."""
+        section = self._section(location)
+        return any(
+            origin.variables
+            for place, origin in self._by_location.items()
+            if place[: len(section)] == section
+        )
+
+    def _section(self, location: Location) -> Location:
+        for length in range(len(location), 0, -1):
+            if location[:length] in self._by_location:
+                return location[:length]
+        return ()
 
     def __eq__(self, other: object) -> bool:
         """Settings are equal whatever file they were written in."""

@@ -89,6 +89,7 @@ class _Problem:
         self._location = tuple(part for part in detail["loc"] if part != "[key]")
         self._origin: Origin | None = origins.nearest(self._location)
         self._is_exact = origins.of(self._location) is not None
+        self._is_filled = origins.is_filled(self._location)
 
     def order(self) -> tuple[int, int]:
         """Where it stands among the problems."""
@@ -123,6 +124,7 @@ class _Problem:
         if self._origin and self._is_exact and self._origin.variables:
             names = (f"${{{name}}}" for name in self._origin.variables)
             return f"the value of {' and '.join(names)}"
-        if is_secret(kind_at(self._root, self._location)):
+        is_hidden = self._is_filled or is_secret(kind_at(self._root, self._location))
+        if is_hidden:
             return "a value that is not shown"
         return ""

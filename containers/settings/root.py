@@ -26,16 +26,28 @@ def _distinct(models: list[ModelSettings]) -> list[ModelSettings]:
     if not models:
         raise refuse("holds no model", "Add one.")
     served: dict[str, int] = {}
+    problems: Problems = {}
     for index, model in enumerate(models):
-        names = [*model.names, *(module.name for module in model.lora.modules)]
-        for name in names:
+        for place, name in _names_of(model):
             if served.setdefault(name, index) != index:
-                raise refuse(
+                problems[index, *place] = refuse(
                     "serves {value} twice: two models, or their adapters, have it",
                     "Rename one of them.",
                     value=name,
                 )
+    if problems:
+        raise refuse_keys(problems)
     return models
+
+
+def _names_of(model: ModelSettings) -> Iterator[tuple[Location, str]]:
+    """Each name the model answers to, with the key it was written under."""
+    if model.names == (model.name,):
+        yield ("name",), model.name
+    else:
+        yield from ((("names", at), name) for at, name in enumerate(model.names))
+    for at, module in enumerate(model.lora.modules):
+        yield ("lora", "modules", at, "name"), module.name
 
 
 class Settings(Section):

@@ -162,7 +162,8 @@ class _Installed:
     def _option(self, kind: Kind) -> Schema | None:  # noqa: PLR0911  # one for each kind
         match kind:
             case Scalar():
-                return {"type": _TYPES[kind.type]}
+                bounds = kind.range.schema() if kind.range else {}
+                return {"type": _TYPES[kind.type], **bounds}
             case Choice():
                 return _choice(kind)
             case Null():

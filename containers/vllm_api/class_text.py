@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from containers.vllm_api.kinds import Choice, Kind
+from containers.vllm_api.ranges import WORDS, Range
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -80,3 +81,12 @@ def _is_early(mark: ast.Call) -> bool:
     modes = [each.value for each in mark.keywords if each.arg == "mode"]
     is_early = list(constants(modes)) in (["before"], ["plain"])
     return is_early and ast.unparse(mark.func) == "field_validator"
+
+
+def declared_range(default: ast.expr | None) -> Range | None:
+    """The range in a field's ``Field(default=1, ge=1)``, if it has one."""
+    if not isinstance(default, ast.Call) or ast.unparse(default.func) != "Field":
+        return None
+    named = {each.arg: list(constants([each.value])) for each in default.keywords}
+    bounds = {name: named[name][0] for name in WORDS if named.get(name)}
+    return Range(**bounds) if bounds else None

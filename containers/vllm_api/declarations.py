@@ -22,7 +22,9 @@ from containers.vllm_api.kinds import (
     Record,
     Scalar,
     one_of,
+    within,
 )
+from containers.vllm_api.ranges import Range
 from containers.vllm_api.release import package_folder
 
 _BUILTINS: dict[str, Kind] = {
@@ -45,6 +47,15 @@ _LISTS = frozenset({"list", "set", "tuple", "frozenset", "Sequence", "Iterable"}
 _MAPPINGS = frozenset({"dict", "Mapping", "MutableMapping"})
 _WRAPPERS = frozenset({"Annotated", "SkipValidation", "Final"})
 _CONFIG_MARKS = frozenset({"config", "dataclass"})
+
+_ARGUMENTS = "vllm.engine."
+_CONFIGS = (
+    ("vllm.config.cache", "CacheConfig"),
+    ("vllm.config.parallel", "ParallelConfig"),
+    ("vllm.config.scheduler", "SchedulerConfig"),
+    ("vllm.config.lora", "LoRAConfig"),
+)
+"""Classes that get engine arguments of the same name where no default tells so."""
 
 
 @cache
@@ -89,7 +100,7 @@ def _module(name: str) -> _Module | None:
     place = folder.joinpath(*name.split(".")[1:])
     for file in (place.with_suffix(".py"), place / "__init__.py"):
         if file.is_file():
-            return _Module(file)
+            return _Module(name, file)
     return None
 
 
@@ -121,7 +132,8 @@ def _joined(parts: list[Mapping[str, Kind]]) -> Mapping[str, Kind]:
 class _Module:
     """One source file and the names it defines or imports."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, name: str, file: Path) -> None:
+        self._name = name
         self._tree = ast.parse(file.read_text(encoding="utf-8"))
 
     @cached_property
@@ -158,6 +170,9 @@ class _Module:
         if text.name_of(field) in loose or "*" in loose:
             return ANYTHING
         kind = self.kind(field.annotation)
+        limits = self._limits(field)
+        if limits is not None:
+            kind = within(kind, limits)
         return one_of(kind, NULL) if self._starts_null(field.value) else kind
 
     def kind(self, node: ast.expr) -> Kind:  # noqa: PLR0911  # one for each kind
@@ -229,33 +244,50 @@ class _Module:
             return Record(node.name, lambda: self.fields_of(node.name))
         return Opaque(node.name)
 
+    def _limits(self, field: ast.AnnAssign) -> Range | None:
+        """Range of a field's numbers, wherever its default is written."""
+        default = self._default(field.value)
+        if isinstance(default, ast.Constant) and self._name.startswith(_ARGUMENTS):
+            alike = (_default_of(*place, text.name_of(field)) for place in _CONFIGS)
+            return next(filter(None, map(text.declared_range, alike)), None)
+        return text.declared_range(default)
+
     def _starts_null(self, value: ast.expr | None) -> bool:
         """Whether a field's default is ``None``, wherever that is written."""
-        match value:
+        match self._default(value):
             case ast.Constant(value=None):
                 return True
-            case ast.Call(
-                func=ast.Name(id="get_field"), args=[cls, ast.Constant(name)]
-            ):
-                return self._field_starts_null(cls, str(name))
             case ast.Call(keywords=keywords):
                 defaults = [each.value for each in keywords if each.arg == "default"]
                 return any(map(self._starts_null, defaults))
-            case ast.Attribute(value=cls, attr=name):
-                return self._field_starts_null(cls, name)
             case _:
                 return False
 
-    def _field_starts_null(self, cls: ast.expr, field: str) -> bool:
+    def _default(self, value: ast.expr | None) -> ast.expr | None:
+        """A default, followed to the class whose default it is."""
+        match value:
+            case ast.Call(
+                func=ast.Name(id="get_field"), args=[cls, ast.Constant(name)]
+            ):
+                return self.default_of(cls, str(name))
+            case ast.Attribute(value=cls, attr=name):
+                return self.default_of(cls, name)
+            case _:
+                return value
+
+    def default_of(self, cls: ast.expr, field: str) -> ast.expr | None:
+        """Default of a field of a class, which another module may define."""
         meant = self.names.get(ast.unparse(cls))
         if isinstance(meant, tuple):
-            origin = _module(meant[0])
-            if origin is None:
-                return False
-            return origin._field_starts_null(ast.Name(meant[1]), field)  # noqa: SLF001  # its own kind
+            return _default_of(*meant, field)
         if not isinstance(meant, ast.ClassDef):
-            return False
+            return None
         values = (
             each.value for each in text.fields_of(meant) if text.name_of(each) == field
         )
-        return any(map(self._starts_null, values))
+        return self._default(next(values, None))
+
+
+def _default_of(module: str, class_name: str, field: str) -> ast.expr | None:
+    origin = _module(module)
+    return origin.default_of(ast.Name(class_name), field) if origin else None

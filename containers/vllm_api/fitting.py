@@ -16,6 +16,7 @@ from containers.vllm_api.kinds import (
     Record,
     Scalar,
     in_words,
+    is_within,
     options_of,
 )
 
@@ -90,15 +91,23 @@ def _is_plain(value: Any) -> bool:
 
 
 def _inside(kind: Kind, value: Any, path: Path) -> Iterator[Misfit]:
-    if isinstance(kind, ListOf):
+    if isinstance(kind, Scalar) and not is_within(kind, value):
+        yield Misfit(path, value, in_words(kind))
+    elif isinstance(kind, ListOf):
         for index, each in enumerate(value):
             yield from misfits(kind.item, each, (*path, index))
     elif isinstance(kind, MappingOf):
         for key, each in value.items():
             yield from misfits(kind.item, each, (*path, key))
     elif isinstance(kind, Record) and isinstance(value, Mapping):
-        for key, each in value.items():
-            if key in kind.fields:
-                yield from misfits(kind.fields[key], each, (*path, key))
-            else:
-                yield Misfit((*path, key), each)
+        yield from _inside_record(kind, value, path)
+
+
+def _inside_record(
+    kind: Record, value: Mapping[str, Any], path: Path
+) -> Iterator[Misfit]:
+    for key, each in value.items():
+        if key in kind.fields:
+            yield from misfits(kind.fields[key], each, (*path, key))
+        else:
+            yield Misfit((*path, key), each)

@@ -6,9 +6,11 @@ Python's own annotations say the same, but vLLM's are out of reach without impor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+from containers.vllm_api.ranges import Range
 
 ScalarType = type[bool] | type[int] | type[float] | type[str]
 
@@ -37,10 +39,12 @@ class Scalar:
     Attributes:
         type: ``bool``, ``int``, ``float`` (a whole number will do) or ``str``.
         is_secret: Whether it must never be shown.
+        range: Bounds of a number.
     """
 
     type: ScalarType
     is_secret: bool = False
+    range: Range | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,22 @@ def one_of(*options: Kind) -> Kind:
     return unique[0] if len(unique) == 1 else OneOf(unique)
 
 
+def within(kind: Kind, bounds: Range) -> Kind:
+    """The same kind, its numbers within a range."""
+    return one_of(*(_bounded(option, bounds) for option in options_of(kind)))
+
+
+def _bounded(kind: Kind, bounds: Range) -> Kind:
+    if isinstance(kind, Scalar) and kind.type in (int, float):
+        return replace(kind, range=bounds)
+    return kind
+
+
+def is_within(kind: Scalar, value: Any) -> bool:
+    """Whether a value of the right type is within the kind's range, if it has one."""
+    return kind.range is None or kind.range.allows(value)
+
+
 def options_of(kind: Kind) -> tuple[Kind, ...]:
     """The kinds a value may be of, one by one."""
     return kind.options if isinstance(kind, OneOf) else (kind,)
@@ -160,7 +180,8 @@ def in_words(kind: Kind) -> str:
 def _phrases(kind: Kind) -> list[str]:  # noqa: PLR0911  # one for each kind
     match kind:
         case Scalar():
-            return [WORDS[kind.type]]
+            bounds = f" {kind.range.in_words()}" if kind.range else ""
+            return [WORDS[kind.type] + bounds]
         case Choice():
             return [repr(value) for value in kind.values]
         case ListOf():

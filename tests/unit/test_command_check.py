@@ -174,6 +174,20 @@ def test_a_missing_model_is_told_before_vllm_is_imported(
     assert outcomes(report)["vllm_config"] == ("not tried", "there is no model")
 
 
+def test_the_columns_have_room_for_the_longest_name_of_several_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.yaml"
+    names = ("m", "quite-a-long-name")
+    models = [{"name": name, "source": "./absent"} for name in names]
+    path.write_text(yaml.safe_dump({"server": {"port": 0}, "models": models}))
+    _, report = check(path, capsys)
+    for name, (_, text) in outcomes(report).items():
+        column = len("not tried  quite-a-long-name.online_renderer ")
+        (line,) = (each for each in report.splitlines() if f" {name} " in each)
+        assert line[column:] == text
+
+
 def test_a_model_that_is_still_packed_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,7 +54,19 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "misspelt": (f"{MODELS}  engine: {{modle: x}}\n", "unknown key"),
     "engine type": (
         f"{MODELS}  engine: {{max_model_len: 4k}}\n",
-        "takes a whole number or nothing (null), got text",
+        "takes a whole number of at least -1 or nothing (null), got text",
+    ),
+    "engine number out of range": (
+        f"{MODELS}  engine: {{tensor_parallel_size: -1}}\n",
+        "takes a whole number of at least 1, got the number -1",
+    ),
+    "engine number over its range": (
+        f"{MODELS}  engine: {{gpu_memory_utilization: 1.5}}\n",
+        "takes a number over 0 and at most 1, got the number 1.5",
+    ),
+    "nested engine number out of range": (
+        f"{MODELS}  engine: {{speculative_config: {{num_speculative_tokens: 0}}}}\n",
+        "takes a whole number over 0, got the number 0",
     ),
     "pooling with chat": (
         (

@@ -329,7 +329,7 @@ def test_a_model_needs_a_name_and_a_source() -> None:
                     },
                 ]
             },
-            "models: serves 'n' twice",
+            "models.1.lora.modules.0.name: serves 'n' twice",
         ),
         ([], "takes a mapping of keys to values, got a list."),
         (None, "takes a mapping of keys to values, got nothing (null)."),
@@ -404,7 +404,11 @@ def test_engine_arguments_pass_through_untouched() -> None:
 @pytest.mark.parametrize(
     ("engine", "key", "text"),
     [
-        ({"max_model_len": "4k"}, "max_model_len", "takes a whole number or nothing"),
+        (
+            {"max_model_len": "4k"},
+            "max_model_len",
+            "takes a whole number of at least -1 or nothing",
+        ),
         ({"max_model_len": 4.0}, "max_model_len", "got the number 4.0"),
         ({"tensor_parallel_size": None}, "tensor_parallel_size", "got nothing (null)"),
         ({"enforce_eager": "false"}, "enforce_eager", "takes true or false, got text"),
@@ -434,7 +438,7 @@ def test_engine_arguments_pass_through_untouched() -> None:
         (
             {"speculative_config": {"num_speculative_tokens": "3"}},
             "speculative_config.num_speculative_tokens",
-            "takes a whole number or nothing (null), got text",
+            "takes a whole number over 0 or nothing (null), got text",
         ),
         (
             {"eplb_config": {"window": 1}},

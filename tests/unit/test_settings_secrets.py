@@ -81,6 +81,20 @@ def test_a_refusal_has_none(engine: dict[str, Any], tmp_path: Path) -> None:
     assert SECRET not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "model", ["name: '${A}'", "names: ['${A}']", "names: [x, '${A}']"]
+)
+def test_nor_has_the_refusal_of_a_name_that_two_models_have(
+    model: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "config.yaml"
+    entry = f"  - {{{model}, source: org/m}}\n"
+    path.write_text(f"models:\n{entry}{entry.replace('x', 'y')}", encoding="utf-8")
+    with pytest.raises(SettingsError, match="twice") as caught:
+        Settings.load(path, environment={"A": SECRET})
+    assert SECRET not in str(caught.value)
+
+
 def test_they_are_secret_types(model: ModelSettings) -> None:
     config = model.engine["model_loader_extra_config"]
     assert isinstance(config["s3"]["secret_access_key"], SecretStr)
