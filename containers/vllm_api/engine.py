@@ -18,6 +18,7 @@ from typing import Any
 from containers import vllm_api
 from containers.vllm_api.cpu_share import WHOLE, CpuShare
 from containers.vllm_api.engine_processes import EngineProcesses
+from containers.vllm_api.engine_sockets import EngineSockets
 from containers.vllm_api.metrics import keep_metrics, take_metrics
 from containers.vllm_api.parent_watch import attach_watch
 
@@ -127,11 +128,15 @@ class EngineStart:
         keep_metrics()
         async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
         try:
-            with self._cpu_share.taken(self._vllm_config):
+            with (
+                EngineSockets(self._vllm_config) as sockets,
+                self._cpu_share.taken(self._vllm_config),
+            ):
                 engine = async_llm.from_vllm_config(self._vllm_config, **self._options)
         finally:
             self._before = None
         engine.vllm_di_processes = _engine_processes(but_not=before)
+        engine.vllm_di_sockets = sockets
         model_name = self._vllm_config.model_config.served_model_name
         engine.vllm_di_metrics = take_metrics(model_name)
         return engine
@@ -202,3 +207,4 @@ def _shut_down(engine: Any) -> None:
     # vLLM kills what is still there after the timeout, and does not wait for it.
     for process in engine.vllm_di_processes:
         process.join(SHUTDOWN_TIMEOUT_S)
+    engine.vllm_di_sockets.remove()

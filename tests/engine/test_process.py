@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -94,20 +95,30 @@ def test_a_client_that_goes_away_aborts_its_generation_within_a_second(
     assert answer.is_success
 
 
+@pytest.fixture
+def sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where engines of this test bind their sockets; a path as short as may be."""
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setenv("VLLM_RPC_BASE_PATH", folder)
+        yield Path(folder)
+
+
 def test_sigterm_while_serving_ends_the_stream_the_processes_and_the_port(
-    tmp_path: Path, model_folder: str
+    tmp_path: Path, model_folder: str, sockets: Path
 ) -> None:
     with started(
         serve(tmp_path, server={"drain_timeout_s": 1}, models=[CHAT])
     ) as server:
         url = server.wait_until_ready()
         assert f"ready: {url}" in server.log
+        assert any(each.is_socket() for each in sockets.rglob("*"))
         with endless_request(url, stream=True) as client:
             began = time.monotonic()
             assert server.stop() == 0, server.log
             assert time.monotonic() - began < 1 + SECONDS_TO_LEAVE
             *_, last, done = read_events(client)
         assert server.left_behind() == []
+        assert list(sockets.iterdir()) == []
         socket.create_server(("127.0.0.1", urlsplit(url).port or 0)).close()
         assert "Traceback" not in server.log
     assert json.loads(last)["error"]["code"] == 503
