@@ -6,7 +6,7 @@ import logging
 import platform
 import sys
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -81,6 +81,11 @@ def on_wsl(monkeypatch: Patch) -> None:
 def test_on_the_cpu_of_linux_processes_are_forked() -> None:
     assert reason_before_start("auto") == ""
     assert reason_before_start(True) == ""
+    assert reason_for(config(), "auto") == ""
+
+
+def test_a_folder_that_is_called_ray_is_not_ray(monkeypatch: Patch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
     assert reason_for(config(), "auto") == ""
 
 

@@ -91,8 +91,9 @@ def _set_by_user(name: str) -> bool:
 
 
 def _surroundings() -> str:
+    # A folder that happens to have this name is an empty module to Python.
     ray = sys.modules.get("ray")
-    if ray is not None and ray.is_initialized():
+    if ray is not None and getattr(ray, "is_initialized", bool)():
         context = ray.get_runtime_context()
         if context.get_actor_id() is not None:
             return "this is a Ray actor"
