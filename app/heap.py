@@ -2,37 +2,63 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import Callable
-from typing import ParamSpec
-
-P = ParamSpec("P")
 
 THRESHOLDS = (10_000, 20, 20)
 """When to collect: a request makes a thousand objects, which all go by themselves."""
 
+LOOK_S = 1.0
+PATIENCE_S = 60.0
+"""Seconds to wait for a moment without requests, to collect in what a change left."""
 
-def freeze_heap() -> None:
-    """Let the collector look at nothing that exists now: this process' own server only.
+
+class Heap:
+    """Objects of this process' own server that the collector need not look at.
 
     Some 700,000 objects do once a model is loaded, next to none of them garbage. To
     look at them all takes a third of a second, in which no request goes on, every few
-    seconds under load.
+    seconds under load. So what is loaded is frozen; after a reload, or whatever else
+    replaces it, what that left behind is collected when no request is in flight.
+
+    Args:
+        changes: How often what is loaded has changed.
+        is_busy: Whether requests are in flight.
 
     Source:
         vllm/utils/gc_utils.py ``freeze_gc_heap`` (0.32.0).
     """
-    gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
 
+    def __init__(
+        self, *, changes: Callable[[], int], is_busy: Callable[[], bool]
+    ) -> None:
+        self._changes = changes
+        self._is_busy = is_busy
+        self._n_seen = 0
+        self._n_patient = 0
 
-def refreezing(change: Callable[P, None]) -> Callable[P, None]:
-    """A change of what is loaded, after which what it left behind is collected."""
+    def freeze(self) -> None:
+        """Let the collector look at nothing that exists now."""
+        self._n_seen = self._changes()
+        gc.freeze()
+        gc.set_threshold(*THRESHOLDS)
 
-    def changed(*args: P.args, **kw: P.kwargs) -> None:
-        change(*args, **kw)
+    async def tend(self) -> None:
+        """Collect what changes have left behind, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.look()
+
+    def look(self) -> None:
+        """Collect if anything has changed, unless requests are in flight still."""
+        n_changes = self._changes()
+        if n_changes == self._n_seen:
+            return
+        self._n_patient += 1
+        if self._is_busy() and self._n_patient * LOOK_S < PATIENCE_S:
+            return
         gc.unfreeze()
         gc.collect()
         gc.freeze()
-
-    return changed
+        self._n_seen, self._n_patient = n_changes, 0

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 
 from app.certificates import refresh_certificates
 from app.file_changes import changes, files_of
-from app.heap import freeze_heap, refreezing
+from app.heap import Heap
 from app.http_config import check_certificates, listening_socket, uvicorn_config
 from app.service import STATE_ATTRIBUTE, Service
 from containers.errors import ServingError
@@ -77,7 +77,10 @@ class ServerProcess:
     ) -> None:
         self._service: Service = getattr(app.state, STATE_ATTRIBUTE)
         self._service.on_change = self._on_change
-        self._service.on_reload = refreezing(self._service.on_reload)
+        self._heap = Heap(
+            changes=lambda: self._service.n_changes,
+            is_busy=lambda: self._service.flights.n > 0,
+        )
         self._settings = settings
         self._on_ready = on_ready
         self._say = on_failure
@@ -94,7 +97,10 @@ class ServerProcess:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal)
         loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
-        beside = [asyncio.create_task(self._watch_files())]
+        beside = [
+            asyncio.create_task(self._watch_files()),
+            asyncio.create_task(self._heap.tend()),
+        ]
         if refreshing := self._refresh_certificates():
             beside.append(refreshing)
         try:
@@ -139,7 +145,7 @@ class ServerProcess:
 
     def _on_change(self) -> None:
         if self._service.state == "ready":
-            freeze_heap()
+            self._heap.freeze()
             self._on_ready()
         elif self._service.state == "failed":
             self._fail(f"the start failed: {self._service.error}", 0)

@@ -77,6 +77,11 @@ class Service:
         return self._models
 
     @property
+    def n_changes(self) -> int:
+        """How often what is loaded has changed: reloads, heals, loads and unloads."""
+        return self._models.events.n
+
+    @property
     def models(self) -> tuple[ServedModel, ...]:
         """How each model stands, the default one first."""
         return self._models.models

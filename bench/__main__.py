@@ -19,6 +19,7 @@ PARTS = {
     "start": ["first_answer", "5"],
     "tests": ["route_tests"],
     "deaths": ["kill_engine", "4"],
+    "reloads": ["template_reloads", "100"],
 }
 """Name of a part to its module and arguments."""
 

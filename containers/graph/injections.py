@@ -7,6 +7,7 @@ dependencies and containers answer to any name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from dependency_injector import providers
@@ -48,10 +49,13 @@ def source_of(provider: Provider) -> tuple[Any, str] | None:
 
     ``settings.provided.chat`` gives ``(settings.provided, ".chat")``.
     """
-    for kind, part in _PARTS:
-        if isinstance(provider, kind):
-            return part(provider)
-    return None
+    part = _part_of(type(provider))  # type: ignore[arg-type]  # any class is hashable
+    return part(provider) if part else None
+
+
+@cache
+def _part_of(kind: type[Any]) -> Callable[[Any], tuple[Any, str]] | None:
+    return next((part for base, part in _PARTS if issubclass(kind, base)), None)
 
 
 def injections(provider: Provider) -> Iterator[tuple[str, Any]]:

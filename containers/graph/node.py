@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dependency_injector import providers
 
@@ -12,8 +12,7 @@ from containers.errors import GraphError
 Provider = providers.Provider[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """One use of a provider by another.
 
     Attributes:

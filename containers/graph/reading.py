@@ -126,7 +126,7 @@ class _NodeReader:
         self, value: Any, argument: str, accessor: str, way: tuple[Any, ...]
     ) -> Iterator[Edge]:
         """Edges to the named providers one injected value leads to."""
-        if not providers.is_provider(value):
+        if not isinstance(value, providers.Provider):
             self._report_hidden(value, argument)
             return
         chain = chain_of(value)
@@ -173,6 +173,9 @@ class _NodeReader:
 
 def chain_of(provider: Provider) -> tuple[Provider, ...]:
     """A provider, what overrides it, what overrides that; the last one provides."""
+    override = overriding(provider)
+    if override is None:
+        return (provider,)
     chain = [provider]
     while (override := overriding(chain[-1])) is not None and override not in chain:
         chain.append(override)

@@ -16,6 +16,11 @@ class Events:
         self.reloads: Counter[str] = Counter()
         self._counts: Counter[tuple[Kind, str, str]] = Counter()
 
+    @property
+    def n(self) -> int:
+        """How many there were of all kinds."""
+        return self.reloads.total() + self._counts.total()
+
     def count(self, kind: Kind, model: str, cause: str) -> None:
         """Count one more.
 

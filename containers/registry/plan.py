@@ -46,8 +46,14 @@ def plan_of(old: Container, new: Container, *, engine_died: bool = False) -> Pla
         new: One of the same class with the new settings, not started.
         engine_died: Whether its engine has to be replaced whatever the settings say.
     """
-    graph = Graph.of(new)
-    changed = {name for name in graph.resources if _differs(name, old, new)}
+    graph, before = Graph.of(new), _settings_by_name(old)
+    changed = {
+        name
+        for name, settings in _settings_by_name(new).items()
+        if settings != before.get(name)
+    }
+    if _reads_otherwise(old):
+        changed.add("chat_template")
     rebuilt = set(graph.downstream(changed))
     if engine_died or "engine" in rebuilt:
         rebuilt |= graph.downstream(ENGINE)
@@ -64,12 +70,6 @@ def plan_of(old: Container, new: Container, *, engine_died: bool = False) -> Pla
     )
 
 
-def _differs(name: str, old: Container, new: Container) -> bool:
-    if name == "chat_template" and _reads_otherwise(old):
-        return True
-    return bool(_settings_of(name, old) != _settings_of(name, new))
-
-
 def _reads_otherwise(container: Container) -> bool:
     """Whether the file of a loaded chat template has another text by now."""
     template = lifecycle_of(container).objects.get("chat_template")
@@ -81,11 +81,15 @@ def _reads_otherwise(container: Container) -> bool:
         return True  # building it anew will tell
 
 
-def _settings_of(name: str, container: Container) -> dict[str, Any]:
-    """What a builder is given of the settings, and nothing of loaded objects."""
-    if name in ENGINE:
-        return _of_the_engine(container.settings())
-    declared = Graph.of(container).nodes[name].chain[0]
+def _settings_by_name(container: Container) -> dict[str, dict[str, Any]]:
+    """What each builder is given of the settings, and nothing of loaded objects."""
+    graph = Graph.of(container)
+    given = {name: _given(graph.nodes[name].chain[0]) for name in graph.resources}
+    of_the_engine = _of_the_engine(container.settings())
+    return given | dict.fromkeys(ENGINE & given.keys(), of_the_engine)
+
+
+def _given(declared: Any) -> dict[str, Any]:
     if not isinstance(declared, providers.Resource):
         return {}
     return {

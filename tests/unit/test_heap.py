@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.heap import THRESHOLDS, freeze_heap, refreezing
+from app.heap import LOOK_S, PATIENCE_S, THRESHOLDS, Heap
 
 
 class Loop:
@@ -26,25 +26,40 @@ def _thawed() -> Iterator[None]:
     gc.set_threshold(*thresholds)
 
 
+def heap(*, n_changes: list[int], is_busy: bool = False) -> Heap:
+    made = Heap(changes=lambda: sum(n_changes), is_busy=lambda: is_busy)
+    made.freeze()
+    return made
+
+
 def test_the_collector_looks_at_nothing_that_is_frozen() -> None:
-    freeze_heap()
+    heap(n_changes=[])
     assert gc.get_freeze_count() > 10_000
     assert gc.get_threshold() == THRESHOLDS
     assert len(gc.get_objects()) < 10_000
 
 
 def test_what_a_change_leaves_behind_is_collected() -> None:
-    old = Loop()
+    old, changes = Loop(), [3]
     gone = weakref.ref(old)
-    freeze_heap()
-    given = []
-
-    def change(value: int) -> None:
-        nonlocal old
-        old = Loop()
-        given.append(value)
-
-    refreezing(change)(7)
-    assert given == [7]
+    frozen = heap(n_changes=changes)
+    del old
+    frozen.look()
+    assert gone() is not None
+    changes.append(1)
+    frozen.look()
     assert gone() is None
     assert gc.get_freeze_count() > 10_000
+
+
+def test_a_collection_waits_for_a_moment_without_requests_but_not_for_ever() -> None:
+    old, changes = Loop(), [0]
+    gone = weakref.ref(old)
+    frozen = heap(n_changes=changes, is_busy=True)
+    del old
+    changes.append(1)
+    for _ in range(int(PATIENCE_S / LOOK_S) - 1):
+        frozen.look()
+    assert gone() is not None
+    frozen.look()
+    assert gone() is None
