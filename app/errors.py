@@ -25,6 +25,7 @@ from containers.errors import (
     UnknownModelError,
     UnsupportedTaskError,
 )
+from containers.request_record import current_request
 from containers.vllm_api.error_response import (
     error_content,
     is_engine_death,
@@ -194,6 +195,9 @@ class ServingRoute(APIRoute):
 
     def _refusing(self, handler: Handler) -> Handler:
         async def handle(request: Request) -> Response:
+            record = current_request.get()
+            if record is not None:
+                record.route = self.path
             try:
                 return await handler(request)
             except Exception as error:

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from app.documents import add_offline_docs, document_options
 from app.errors import respond, serving_error_response
 from app.inclusion import include_routes
-from app.middleware import Guards, add_middleware
+from app.middleware import Guards, Observation, add_middleware
 from app.openapi import complete_openapi
 from app.routes import router
 from app.service import STATE_ATTRIBUTE, Service
@@ -59,10 +59,11 @@ def create_app(serving: Serving, *, wait_until_ready: bool = True) -> FastAPI:
         app.add_exception_handler(error, _respond)
     guards = Guards(server)
     routes = include_routes(app, router(server), prefix="")
-    _serve(app, application, guards, routes, wait_until_ready=wait_until_ready)
+    service = Service(application)
+    _serve(app, service, guards, routes, wait_until_ready=wait_until_ready)
     guards.guard_app(app)
     add_offline_docs(app, server)
-    add_middleware(app, server)
+    add_middleware(app, server, Observation(server, service.requests))
     return app
 
 
@@ -97,20 +98,21 @@ def include_serving(
     server: ServerSettings = application.settings().server
     guards = Guards(server, prefix=prefix)
     routes = include_routes(app, router(server), prefix)
-    _serve(app, application, guards, routes, wait_until_ready=wait_until_ready)
-    guards.authenticate_routes(routes)
+    service = Service(application)
+    _serve(app, service, guards, routes, wait_until_ready=wait_until_ready)
+    guards.authenticate_routes()
+    guards.observe_routes(Observation(server, service.requests, prefix=prefix))
 
 
 def _serve(
     app: FastAPI,
-    application: Container,
+    service: Service,
     guards: Guards,
     routes: Sequence[BaseRoute],
     *,
     wait_until_ready: bool,
 ) -> None:
     """Set the limits of our routes in an app, and let its life be ours too."""
-    service = Service(application)
     service.check_reload, service.on_reload = guards.check, guards.reload
     setattr(app.state, STATE_ATTRIBUTE, service)
     app.exception_handlers.setdefault(ServingError, _respond_serving_error)

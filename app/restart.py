@@ -6,6 +6,7 @@ from containers.errors import SettingsError
 from containers.settings import Settings
 from containers.settings.server.browsers import BrowserSettings
 from containers.settings.server.listening import ListeningSettings
+from containers.settings.server.observing import ObservationSettings
 from containers.settings.server.surface import SurfaceSettings
 from containers.settings.server.tls import TlsSettings
 
@@ -16,6 +17,7 @@ _FIXED = tuple(
         TlsSettings,
         BrowserSettings,
         SurfaceSettings,
+        ObservationSettings,
     )
     for name in section.model_fields
 )

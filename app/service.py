@@ -13,8 +13,8 @@ from dependency_injector import providers
 from dependency_injector.containers import Container
 from starlette.requests import HTTPConnection
 
-from app.event_metrics import counted
 from app.flights import Flights
+from app.metrics import RequestCounts, counted
 from app.one_process import refuse_sibling_workers
 from app.phases import HINTS, State
 from app.restart import refuse_what_needs_a_restart
@@ -22,6 +22,7 @@ from app.supervision import Supervisor
 from containers.errors import NotReadyError, SettingsError
 from containers.lifecycle import Record, lifecycle_of, running
 from containers.registry import Change, ModelRegistry, ServedModel
+from containers.registry.events import Events
 from containers.settings import ServerSettings, Settings
 
 STATE_ATTRIBUTE = "vllm_di"
@@ -41,6 +42,7 @@ class Service:
         state: Where the container is in its life.
         error: What failed, in state ``failed``.
         flights: The requests being answered.
+        requests: What is counted of them; empty where the settings say so.
         on_change: Called after every change of ``state``, on the event loop.
         check_reload: Called with new server settings before anything is changed to
             them; what it raises leaves all as it was.
@@ -54,6 +56,7 @@ class Service:
         self.state: State = "not started"
         self.error: BaseException | None = None
         self.flights = Flights()
+        self.requests = RequestCounts()
         self.on_change: Callable[[], None] = lambda: None
         self.check_reload: Callable[[ServerSettings], None] = lambda _: None
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
@@ -61,6 +64,7 @@ class Service:
         self.setting_files: tuple[Path, ...] = ()
         self.supervisor = Supervisor()
         self._began = time.monotonic()
+        self._drain_began: float | None = None
         self._has_reloaded = False
 
     @property
@@ -118,6 +122,17 @@ class Service:
         ]
 
     @property
+    def events(self) -> Events:
+        """How often what has happened to the models."""
+        return self._models.events
+
+    @property
+    def drained_s(self) -> float:
+        """Seconds since the drain began; 0 before."""
+        began = self._drain_began
+        return 0.0 if began is None else time.monotonic() - began
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds since the start began."""
         return time.monotonic() - self._began
@@ -163,6 +178,7 @@ class Service:
         lifecycle_of(self.container).stop_timeout_s = self._stop_timeout_s + MARGIN_S
         settled, stop = asyncio.Event(), asyncio.Event()
         self.flights, self.error, self._began = Flights(), None, time.monotonic()
+        self._drain_began = None
         self._enter("starting")
         live = asyncio.create_task(self._live(settled, stop), name="vllm-di service")
         try:
@@ -198,6 +214,7 @@ class Service:
             timeout_s: Seconds requests in flight may go on. Then a stream ends with an
                 error event, any other request with 503.
         """
+        self._drain_began = self._drain_began or time.monotonic()
         if self.state == "ready":
             self._enter("draining")
         if not await self.flights.land(timeout_s=timeout_s):

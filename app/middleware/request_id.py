@@ -7,6 +7,8 @@ import uuid
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from containers.request_record import current_request
+
 HEADER = "X-Request-Id"
 
 
@@ -28,7 +30,9 @@ class RequestIdMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = Headers(scope=scope).get(HEADER) or uuid.uuid4().hex
+        record = current_request.get()
+        new = record.request_id if record else uuid.uuid4().hex
+        request_id = Headers(scope=scope).get(HEADER) or new
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":

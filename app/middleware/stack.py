@@ -15,6 +15,8 @@ from app.middleware.body import BodyMiddleware
 from app.middleware.concurrency import ConcurrencyMiddleware, Slots
 from app.middleware.imported import imported_middleware
 from app.middleware.keys import Keys
+from app.middleware.observation import Observation
+from app.middleware.observed import ObservationMiddleware
 from app.middleware.paths import PROBES, OpenPaths
 from app.middleware.request_id import RequestIdMiddleware
 from app.middleware.time_limit import TimeLimitMiddleware
@@ -26,7 +28,9 @@ ADMIN = "admin"
 WITHOUT_BODY = {"GET", "HEAD"}
 
 
-def add_middleware(app: FastAPI, server: ServerSettings) -> None:
+def add_middleware(
+    app: FastAPI, server: ServerSettings, observation: Observation
+) -> None:
     """Add what the settings ask for to an app of our own, the outermost last.
 
     Raises:
@@ -44,6 +48,8 @@ def add_middleware(app: FastAPI, server: ServerSettings) -> None:
         app.add_middleware(RequestIdMiddleware)
     for index, path in enumerate(server.middleware):
         app.add_middleware(imported_middleware(path, index=index))
+    if observation.is_wanted:
+        app.add_middleware(ObservationMiddleware, observation=observation)
 
 
 class Guards:
@@ -71,6 +77,7 @@ class Guards:
         self._slots = _slots(server, None)
         self._bare: list[tuple[Route | WebSocketRoute, ASGIApp]] = []
         self._asks_at_routes = False
+        self._observation: Observation | None = None
 
     def check(self, server: ServerSettings) -> None:
         """Return when :meth:`reload` could take these settings.
@@ -89,8 +96,7 @@ class Guards:
         self._keys.replace(server)
         self._server = server
         self._slots = _slots(server, self._slots)
-        for route, bare in self._bare:
-            route.app = self._guarded(route, bare)
+        self._guard_anew()
 
     def guard_app(self, app: FastAPI) -> None:
         """Ask for a key on every path of an app of our own, but for the open ones."""
@@ -106,19 +112,29 @@ class Guards:
                 self._bare.append((route, route.app))
                 route.app = self._guarded(route, route.app)
 
-    def authenticate_routes(self, routes: Iterable[BaseRoute]) -> None:
+    def authenticate_routes(self) -> None:
         """Ask for a key on our routes in an app of somebody else's.
 
         It stands before the routes themselves, their limits set, so there is no path
         by which one could be reached without.
         """
         self._asks_at_routes = self._keys.wants_key
-        for route in routes:
-            if isinstance(route, Route | WebSocketRoute):
-                route.app = self._authenticated(route, route.app)
+        self._guard_anew()
+
+    def observe_routes(self, observation: Observation) -> None:
+        """Watch our routes in an app of somebody else's, and none of the host's."""
+        self._observation = observation if observation.is_wanted else None
+        self._guard_anew()
+
+    def _guard_anew(self) -> None:
+        for route, bare in self._bare:
+            route.app = self._guarded(route, bare)
 
     def _guarded(self, route: Route | WebSocketRoute, app: ASGIApp) -> ASGIApp:
-        return self._authenticated(route, self._limited(route, app))
+        guarded = self._authenticated(route, self._limited(route, app))
+        if self._observation is None:
+            return guarded
+        return ObservationMiddleware(guarded, observation=self._observation)
 
     def _authenticated(self, route: Route | WebSocketRoute, app: ASGIApp) -> ASGIApp:
         if not self._asks_at_routes or self._open_paths.has(self._own_path(route)):

@@ -26,6 +26,7 @@ from containers.registry.renewal import heal
 from containers.registry.residency import Residency
 from containers.registry.served_model import ServedModel
 from containers.registry.states import ON_DEMAND
+from containers.request_record import note_model
 from containers.settings import ServerSettings, Settings
 
 logger = logging.getLogger(__name__)
@@ -102,6 +103,7 @@ class ModelRegistry:
             UnsupportedTaskError: The model has no such object.
         """
         model = self._able(provider, name)
+        note_model(model.name)
         with model.uses.one():
             await self.residency.load(model)
             yield self._able(provider, name).loaded
@@ -137,6 +139,7 @@ class ModelRegistry:
             UnsupportedTaskError: The model cannot answer such requests.
         """
         model = self._able(provider, name)
+        note_model(model.name)
         if model.is_ready and model.stays:
             return getattr(model.loaded, provider)
         return Awaited(self.residency, model, provider)

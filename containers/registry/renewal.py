@@ -63,8 +63,8 @@ class Renewal:
         else:
             self._new.borrow(self._old, self.plan)
         try:
-            self._loaded = await self._new.start(
-                self._model.server, proves=self.plan.restarts_engine
+            self._loaded = await self._model.tally.start(
+                self._new, self._model.server, proves=self.plan.restarts_engine
             )
             if self.plan.restarts_engine:
                 await add_adapters_again(self._model, self._loaded)
@@ -94,15 +94,16 @@ class Renewal:
         plan = plan_of(self._new.container, again.container, engine_died=True)
         again.borrow(self._new, plan)
         await self._new.stop()
-        loaded = await again.start(self._model.server)
+        loaded = await self._model.tally.start(again, self._model.server)
         await add_adapters_again(self._model, loaded)
         self._model.become(again, loaded)
 
     async def _stop_old(self) -> None:
         self._model.enter("restarting")
-        await self._model.quiesce(self._model.server.drain_timeout_s)
+        model = self._model
+        await model.tally.drain(model.quiesce, model.server.drain_timeout_s)
         self._new.borrow(self._old, self.plan)
-        await self._old.stop()
+        await model.tally.stop(self._old)
 
 
 async def heal(model: ServedModel) -> None:
@@ -123,7 +124,7 @@ async def heal(model: ServedModel) -> None:
     new = old.successor(model.settings, cause="heal")
     new.borrow(old, plan_of(old.container, new.container, engine_died=True))
     try:
-        await old.stop()
+        await model.tally.stop(old)
     except StopError as error:
         logger.warning(
             "the dead engine of %s did not end cleanly: %s", model.name, error
@@ -142,9 +143,9 @@ async def _started(new: Generation, model: ServedModel) -> Running:
     server = model.server
     for attempt in range(1, server.heal_attempts):
         try:
-            return await new.start(server, proves=True)
+            return await model.tally.start(new, server, proves=True)
         except Exception as error:  # noqa: BLE001  # whatever it was, the next try may do
             text = "try %d of %d to replace the engine of %s failed: %s"
             logger.error(text, attempt, server.heal_attempts, model.name, error)  # noqa: TRY400  # a sentence
             await asyncio.sleep(server.heal_backoff_s * 2 ** (attempt - 1))
-    return await new.start(server, proves=True)
+    return await model.tally.start(new, server, proves=True)

@@ -29,7 +29,7 @@ async def load(model: ServedModel) -> None:
     generation = model.generation
     model.enter("loading")
     try:
-        loaded = await generation.start(model.server, proves=True)
+        loaded = await model.tally.start(generation, model.server, proves=True)
         await add_adapters_again(model, loaded)
     except BaseException:
         model.enter("unloaded")
@@ -66,7 +66,7 @@ async def _succeed(model: ServedModel, settings: ModelSettings, *, cause: str) -
     new.borrow(old, plan_of(old.container, new.container, engine_died=True))
     model.generation, model.resting = new, None
     try:
-        await old.stop()
+        await model.tally.stop(old)
     except StopError as error:
         logger.error("%r did not stop cleanly: %s", old, error)  # noqa: TRY400  # a sentence
 

@@ -15,6 +15,7 @@ from containers.errors import NotReadyError, StopError
 from containers.lifecycle import Running
 from containers.registry.generation import Generation
 from containers.registry.states import HINTS, ON_DEMAND, WITHOUT_MEMORY, ModelState
+from containers.registry.tally import Tally
 from containers.registry.uses import Uses
 from containers.settings import ModelSettings, ServerSettings
 
@@ -55,6 +56,7 @@ class ServedModel:
         quiesce: Waits until the requests of this moment have been answered, at most
             the seconds it is given.
         history: Its generations of this start, oldest first; the last 50.
+        tally: Starts and stops its generations, and counts that.
         uses: Its requests, counted where it may go when nobody uses it.
         resting: Loaded objects of an engine that sleeps, in state ``asleep``.
         cards: What ``/v1/models`` says of it while it is not loaded; ``None`` before
@@ -69,6 +71,7 @@ class ServedModel:
         self.quiesce: Callable[[float], Awaitable[Any]] = asyncio.sleep
         self.history: deque[GenerationRecord] = deque(maxlen=N_REMEMBERED)
         self.server = server
+        self.tally = Tally()
         self.uses = Uses()
         self.resting: Running | None = None
         self.cards: list[Any] | None = None
@@ -177,7 +180,7 @@ class ServedModel:
         first = Generation(self.container, number=1, cause="start")
         self.enter("starting")
         try:
-            loaded = await first.start(self.server)
+            loaded = await self.tally.start(first, self.server)
         except BaseException as error:
             self.error = error
             self.enter("failed" if isinstance(error, Exception) else "stopped")
@@ -200,7 +203,7 @@ class ServedModel:
         self.enter("stopping")
         try:
             await self.end_retiring()
-            await self.generation.stop()
+            await self.tally.stop(self.generation)
         finally:
             self.resting = None
             self.enter("stopped")
@@ -255,9 +258,9 @@ class ServedModel:
 
     async def _retire(self, generation: Generation) -> None:
         try:
-            await self.quiesce(self.server.drain_timeout_s)
+            await self.tally.drain(self.quiesce, self.server.drain_timeout_s)
         finally:
             try:
-                await generation.stop()
+                await self.tally.stop(generation)
             except StopError as error:
                 logger.error("%r did not stop cleanly: %s", generation, error)  # noqa: TRY400  # a sentence

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from functools import cached_property
 from typing import Any
 
 from containers import vllm_api
+from containers.request_record import current_request
+from containers.vllm_api.counted import counted_encoding, counted_generation
 
 
 class EngineView:
@@ -38,6 +41,26 @@ class EngineView:
         if own is not None and own.renderer is self.renderer:
             return own
         return vllm_api.InputProcessor(self.vllm_config, self.renderer)
+
+    def generate(
+        self, prompt: Any, sampling_params: Any, request_id: str, **kw: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Generate, the tokens counted if an HTTP request is answered with them."""
+        results: AsyncGenerator[Any, None] = self._engine.generate(
+            prompt, sampling_params, request_id, **kw
+        )
+        record = current_request.get()
+        if record is None:
+            return results
+        kinds = vllm_api.RequestOutputKind
+        cumulative = sampling_params.output_kind == kinds.CUMULATIVE
+        return counted_generation(results, record, cumulative=cumulative)
+
+    def encode(self, *args: Any, **kw: Any) -> AsyncGenerator[Any, None]:
+        """Encode, the tokens counted if an HTTP request is answered with them."""
+        results: AsyncGenerator[Any, None] = self._engine.encode(*args, **kw)
+        record = current_request.get()
+        return results if record is None else counted_encoding(results, record)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

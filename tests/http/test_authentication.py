@@ -130,7 +130,7 @@ def test_a_route_with_a_parameter_and_a_websocket_are_guarded_too() -> None:
     guards = Guards(ServerSettings(api_keys=["right"]))
     routes = [r for r in app.routes if isinstance(r, Route | WebSocketRoute)]
     guards.guard_routes(routes)
-    guards.authenticate_routes(routes)
+    guards.authenticate_routes()
     client = TestClient(app)
     assert is_refused(client.get("/things/one"))
     assert client.get("/things/one", headers=bearer("right")).json() == "one"

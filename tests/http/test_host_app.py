@@ -163,7 +163,7 @@ def content(client: TestClient) -> Any:
     return answer["choices"][0]["message"]["content"]
 
 
-PATHS = ["/v1/models", "/health", "/metrics"]
+PATHS = ["/v1/models", "/health"]
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -375,7 +375,7 @@ async def test_off_means_that_nothing_stands_before_a_route() -> None:
     before = [route.app for route in app.routes if hasattr(route, "app")]
     guards = Guards(ServerSettings(max_body_bytes=None, body_timeout_s=None))
     guards.guard_routes(app.routes)
-    guards.authenticate_routes(app.routes)
+    guards.authenticate_routes()
     guards.guard_app(app)
     assert [route.app for route in app.routes if hasattr(route, "app")] == before
     assert app.user_middleware == []

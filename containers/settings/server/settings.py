@@ -12,6 +12,7 @@ from containers.settings.server.browsers import BrowserSettings
 from containers.settings.server.generations import GenerationSettings
 from containers.settings.server.limits import LimitSettings
 from containers.settings.server.listening import ListeningSettings
+from containers.settings.server.observing import ObservationSettings
 from containers.settings.server.surface import SurfaceSettings
 from containers.settings.server.tls import TlsSettings
 
@@ -29,6 +30,7 @@ def _one_worker(value: int) -> int:
 
 
 class ServerSettings(
+    ObservationSettings,
     SurfaceSettings,
     BrowserSettings,
     LimitSettings,

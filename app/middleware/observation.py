@@ -1,0 +1,63 @@
+"""Who watches the requests of an app, by its settings."""
+
+from __future__ import annotations
+
+import uuid
+
+from starlette.types import Scope
+
+from app.metrics.requests import RequestCounts
+from app.middleware.paths import PROBES, routed_path
+from containers.request_record import RequestRecord
+from containers.settings import ServerSettings
+from containers.vllm_api.counted import note_usage
+
+QUIET = PROBES | {"/metrics", "/load", "/version"}
+"""Paths that are asked every few seconds by machines, and are not counted."""
+
+ID_HEADER = b"x-request-id"
+MAX_ID_CHARS = 128
+
+
+class Observation:
+    """What is done at the beginning and at the end of each request.
+
+    Args:
+        server: Server settings.
+        counts: Where requests are counted.
+        prefix: Path before ours in the app.
+    """
+
+    def __init__(
+        self, server: ServerSettings, counts: RequestCounts, *, prefix: str = ""
+    ) -> None:
+        self._counts = counts if server.request_metrics else None
+        self._quiet = frozenset(prefix + path for path in QUIET)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody watches at all."""
+        return self._counts is not None
+
+    def begin(self, scope: Scope) -> RequestRecord:
+        """A record of a request that has come."""
+        record = RequestRecord(scope["method"], routed_path(scope), _id_of(scope))
+        if self._counts is not None and record.path not in self._quiet:
+            self._counts.begin(record)
+        return record
+
+    def end(self, record: RequestRecord, scope: Scope) -> None:
+        """Tell all who watch that its answer has ended."""
+        if not record.route:
+            record.route = getattr(scope.get("route"), "path", "")
+        note_usage(record, scope.get("state", {}))
+        if self._counts is not None and record.path not in self._quiet:
+            self._counts.end(record)
+
+
+def _id_of(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == ID_HEADER and value:
+            text: str = value.decode("latin-1")
+            return text[:MAX_ID_CHARS]
+    return uuid.uuid4().hex
