@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from uvicorn.config import create_ssl_context
+from uvicorn.config import LOGGING_CONFIG, create_ssl_context
 
+from app.logs import are_ours
 from containers.errors import SettingsError
 from containers.settings import ServerSettings
 
@@ -35,7 +36,8 @@ def uvicorn_config(
         app,
         root_path=server.root_path,
         log_level=server.uvicorn_log_level,
-        access_log=not server.disable_uvicorn_access_log,
+        log_config=None if are_ours() else LOGGING_CONFIG,
+        access_log=not (server.disable_uvicorn_access_log or server.logs.requests),
         timeout_keep_alive=server.timeout_keep_alive_s,
         timeout_graceful_shutdown=close_timeout_s,
         http="auto" if limit is None else "h11",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from app.commands.options import (
 )
 from app.first_questions import curl_lines
 from app.http_config import curl_address
+from app.logs import logs
 from app.main import create_app
 from app.progress import StartProgress, start_progress
 from app.server import ServerProcess, listen
@@ -57,20 +57,24 @@ def run(options: argparse.Namespace) -> int:
     settings = load_settings(options)
     allow_vllm(options)
     line = release_line()
-    be_quiet()
-    processes = EngineProcesses(fast_start=settings.performance.fast_start)
-    with processes.held():  # it imports vLLM meanwhile
-        return _serve(settings, options, line)
+    with logs(settings.server.logs) as log_format:
+        be_quiet()
+        processes = EngineProcesses(fast_start=settings.performance.fast_start)
+        with processes.held():  # it imports vLLM meanwhile
+            return _serve(settings, options, line, is_logged=log_format == "json")
 
 
-def _serve(settings: Settings, options: argparse.Namespace, line: str) -> int:
+def _serve(
+    settings: Settings, options: argparse.Namespace, line: str, *, is_logged: bool
+) -> int:
     application = ApplicationContainer(settings=settings)
     app = create_app(application, wait_until_ready=False)
     service: Service = getattr(app.state, STATE_ATTRIBUTE)
     service.load_settings = partial(load_settings, options)
     service.setting_files = setting_files(options)
     listener = listen(settings.server)
-    with listener, start_progress(application.models()) as progress:
+    models = application.models()
+    with listener, start_progress(models, is_logged=is_logged) as progress:
         for pid in orphaned_engines():
             progress.say(
                 f"process {pid} looks like an engine whose server was killed; it still "
@@ -117,7 +121,7 @@ def announce(
     url = curl_address(server, address)
     progress.say(f"ready: {url}")
     lines = curl_lines(url, tasks, wants_key=server.wants_key)
-    print("\nTry it:", *lines, sep="\n  ", end="\n\n", file=sys.stderr, flush=True)
+    progress.show("", "Try it:", *(f"  {line}" for line in lines), "")
 
 
 def _tasks_of(model: ServedModel) -> Sequence[str]:

@@ -7,6 +7,8 @@ import uuid
 from starlette.types import Scope
 
 from app.metrics.requests import RequestCounts
+from app.middleware.access_log import AccessLog
+from app.middleware.authentication import CALLER
 from app.middleware.paths import PROBES, routed_path
 from containers.request_record import RequestRecord
 from containers.settings import ServerSettings
@@ -33,11 +35,14 @@ class Observation:
     ) -> None:
         self._counts = counts if server.request_metrics else None
         self._quiet = frozenset(prefix + path for path in QUIET)
+        self._access_log: AccessLog | None = None
+        if server.logs.requests and not server.disable_uvicorn_access_log:
+            self._access_log = AccessLog(server, self._quiet, prefix=prefix)
 
     @property
     def is_wanted(self) -> bool:
         """Whether anybody watches at all."""
-        return self._counts is not None
+        return self._counts is not None or self._access_log is not None
 
     def begin(self, scope: Scope) -> RequestRecord:
         """A record of a request that has come."""
@@ -53,6 +58,8 @@ class Observation:
         note_usage(record, scope.get("state", {}))
         if self._counts is not None and record.path not in self._quiet:
             self._counts.end(record)
+        if self._access_log is not None:
+            self._access_log.write(record, scope.get(CALLER))
 
 
 def _id_of(scope: Scope) -> str:

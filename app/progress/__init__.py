@@ -14,12 +14,19 @@ __all__ = ["StartProgress", "start_progress"]
 ERROR_FD = 2
 
 
-def start_progress(models: Mapping[str, Container]) -> StartProgress:
+def start_progress(
+    models: Mapping[str, Container], *, is_logged: bool = False
+) -> StartProgress:
     """Make the display that fits standard error.
 
     Args:
         models: Containers by model name, before their start, in its order.
+        is_logged: Whether what it says are log lines, on a terminal too.
     """
+    if is_logged:
+        from app.progress.logged import LoggedProgress
+
+        return LoggedProgress(models)
     is_terminal = os.isatty(ERROR_FD) and os.environ.get("TERM", "dumb") != "dumb"
     if not is_terminal:
         return StartProgress(models)

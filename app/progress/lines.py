@@ -15,6 +15,7 @@ from typing import Self, TextIO
 from dependency_injector.containers import Container
 
 from containers.lifecycle import Record, State, lifecycle_of
+from containers.log_format import with_request_id
 
 REPORT_EVERY_S = 5.0
 WORTH_A_LINE_S = 1.0
@@ -43,7 +44,7 @@ class StartProgress:
             lifecycle.listen(partial(self._on_change, name))
             for name, lifecycle in self._lifecycles.items()
         ]
-        self._logs.attach()
+        self._follow_own_logs()
         self._show()
         return self
 
@@ -71,6 +72,15 @@ class StartProgress:
         with suppress(OSError, ValueError, AttributeError):
             self._stream.write(f"{self._stamped(text)}\n")
             self._stream.flush()
+
+    def show(self, *lines: str) -> None:
+        """Print lines for whoever sits in front of it."""
+        with suppress(OSError, ValueError, AttributeError):
+            self._stream.write("\n".join((*lines, "")))
+            self._stream.flush()
+
+    def _follow_own_logs(self) -> None:
+        self._logs.attach()
 
     def _stamped(self, text: str) -> str:
         return f"{time.monotonic() - self._began:7.1f} s  {text}"
@@ -115,14 +125,16 @@ class _OwnLogs(logging.Handler):
 
     def attach(self) -> None:
         self._before = (self._logger.level, self._logger.propagate)
-        self._logger.setLevel(logging.INFO)
+        if self._logger.level == logging.NOTSET:
+            self._logger.setLevel(logging.INFO)
         self._logger.propagate = False
         self._logger.addHandler(self)
 
     def detach(self) -> None:
-        self._logger.removeHandler(self)
-        level, self._logger.propagate = self._before
-        self._logger.setLevel(level)
+        if self in self._logger.handlers:
+            self._logger.removeHandler(self)
+            level, self._logger.propagate = self._before
+            self._logger.setLevel(level)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._progress.say(record.getMessage())
+        self._progress.say(with_request_id(record.getMessage()))

@@ -16,6 +16,7 @@ from app.routes import (
     generative_scoring,
     invocations,
     load,
+    loggers,
     lora,
     messages,
     metrics,
@@ -66,7 +67,7 @@ def router(server: ServerSettings) -> APIRouter:
     if lora.is_enabled(server):
         nouns.append(lora)
     if server.has_admin_keys:
-        nouns += [sleep, profile, caches, server_info, reload]
+        nouns += [sleep, profile, caches, server_info, reload, loggers]
     # Taken over as they are: to include a router makes each of its routes anew.
     return APIRouter(
         route_class=ServingRoute,

@@ -22,6 +22,7 @@ import yaml
 from starlette.concurrency import run_in_threadpool
 
 from app.commands.serve import announce
+from app.progress import StartProgress
 from containers import Settings
 from tests.docs import wiring_costs
 from tests.docs.conftest import ANSWER
@@ -142,14 +143,6 @@ def test_a_command_is_imported_and_exported(tmp_path: Path) -> None:
     assert "--max-model-len 4000" in printed
 
 
-class Screen:
-    """A progress display that shows nothing."""
-
-    def end(self) -> None: ...
-
-    def say(self, text: str) -> None: ...
-
-
 def test_the_curl_lines_are_those_the_server_prints(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -157,8 +150,7 @@ def test_the_curl_lines_are_those_the_server_prints(
     server = settings.server
     chat, embeddings = (model.name for model in settings.models)
     tasks = {chat: ("generate",), embeddings: ("embed", "token_embed")}
-    screen: Any = Screen()
-    announce(screen, server, (server.host, server.port), tasks)
+    announce(StartProgress({}), server, (server.host, server.port), tasks)
     printed = re.findall(r"^\s*(curl .*)$", capsys.readouterr().err, re.MULTILINE)
     assert list(map(shlex.split, CURLS)) == list(map(shlex.split, printed))
 

@@ -225,6 +225,7 @@ def test_requests_of_some_paths_are_not_logged(
     settings = ServerSettings(
         port=0,
         uvicorn_log_level="info",
+        logs={"requests": False},
         disable_access_log_for_endpoints=("/health",),
     )
     access = logging.getLogger("uvicorn.access")

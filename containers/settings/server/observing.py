@@ -1,16 +1,43 @@
-"""What can be seen of a server from outside."""
+"""What can be seen of a server from outside: metrics of requests, logs."""
 
 from __future__ import annotations
 
-from containers.settings.section import Section
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from containers.settings.section import BARE_AS_EMPTY, NonEmpty, Section
+
+Level = Literal["critical", "error", "warning", "info", "debug"]
+
+
+class LogSettings(Section):
+    """What ``vllm-di serve`` logs, and how; an app of your own logs as it likes.
+
+    Attributes:
+        format: ``json`` for an object a line, ``text``, or ``auto`` for text on a
+            terminal and JSON anywhere else.
+        level: How much this server itself logs.
+        levels: Levels of loggers by name, such as ``vllm`` or ``app.routes``; vLLM says
+            errors only unless this or ``VLLM_LOGGING_LEVEL`` asks for more.
+        requests: Whether each request is logged when it has been answered, with its
+            model, tokens, times and status; never with what it asks or is answered.
+    """
+
+    format: Literal["auto", "json", "text"] = "auto"
+    level: Level = "info"
+    levels: dict[NonEmpty, Level] = Field(default_factory=dict)
+    requests: bool = True
 
 
 class ObservationSettings(Section):
-    """Metrics of requests.
+    """Metrics of requests, and logs.
 
     Attributes:
         request_metrics: Whether requests are counted and timed, by route, for
             ``/metrics``.
+        logs: What is logged, and how.
     """
 
     request_metrics: bool = True
+    logs: Annotated[LogSettings, BARE_AS_EMPTY] = LogSettings()

@@ -1,0 +1,68 @@
+"""One log line for each request, when it has been answered."""
+
+from __future__ import annotations
+
+import logging
+from time import perf_counter
+from typing import Any
+
+from containers.log_format import FIELDS
+from containers.request_record import RequestRecord
+from containers.settings import ServerSettings
+
+LOGGER = "vllm_di.access"
+
+
+class AccessLog:
+    """Writes the line of a request that has been answered.
+
+    What machines ask every few seconds is a line of level ``debug``.
+
+    Args:
+        server: Server settings.
+        quiet: Paths of such requests.
+        prefix: Path before ours in the app.
+    """
+
+    def __init__(
+        self, server: ServerSettings, quiet: frozenset[str], *, prefix: str
+    ) -> None:
+        left_out = server.disable_access_log_for_endpoints
+        self._left_out = frozenset(prefix + path for path in left_out)
+        self._quiet = quiet
+        self._logger = logging.getLogger(LOGGER)
+
+    def write(self, record: RequestRecord, caller: str | None) -> None:
+        """Write it, unless the settings or the logger's level say not to.
+
+        Args:
+            record: The request.
+            caller: Name of the API key it bore, if it bore one.
+        """
+        level = logging.DEBUG if record.path in self._quiet else logging.INFO
+        if not self._logger.isEnabledFor(level) or record.path in self._left_out:
+            return
+        fields = _fields(record, caller)
+        details = " ".join(f"{key}={value}" for key, value in fields.items())
+        text = f"{record.method} {record.path} {record.status} {details}"
+        extra = {"method": record.method, "path": record.path, "status": record.status}
+        self._logger.log(level, "%s", text, extra={FIELDS: extra | fields})
+
+
+def _fields(record: RequestRecord, caller: str | None) -> dict[str, Any]:
+    """What is known of it, without what is not."""
+    first_s = record.first_token_s if record.is_stream else None
+    found = {
+        "seconds": round(perf_counter() - record.began_s, 4),
+        "model": record.model or None,
+        "prompt_tokens": record.n_prompt_tokens,
+        "completion_tokens": record.n_completion_tokens,
+        "first_token_s": None
+        if first_s is None
+        else round(first_s - record.began_s, 4),
+        "finish": record.finish,
+        "stream": record.is_stream or None,
+        "broken_off": not record.is_whole or None,
+        "caller": caller,
+    }
+    return {key: value for key, value in found.items() if value is not None}
