@@ -63,7 +63,8 @@ def create_app(serving: Serving, *, wait_until_ready: bool = True) -> FastAPI:
     _serve(app, service, guards, routes, wait_until_ready=wait_until_ready)
     guards.guard_app(app)
     add_offline_docs(app, server)
-    add_middleware(app, server, Observation(server, service.requests))
+    observation = Observation(server, service.requests, service.traces)
+    add_middleware(app, server, observation)
     return app
 
 
@@ -101,7 +102,9 @@ def include_serving(
     service = Service(application)
     _serve(app, service, guards, routes, wait_until_ready=wait_until_ready)
     guards.authenticate_routes()
-    guards.observe_routes(Observation(server, service.requests, prefix=prefix))
+    guards.observe_routes(
+        Observation(server, service.requests, service.traces, prefix=prefix)
+    )
 
 
 def _serve(

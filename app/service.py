@@ -19,10 +19,10 @@ from app.one_process import refuse_sibling_workers
 from app.phases import HINTS, State
 from app.restart import refuse_what_needs_a_restart
 from app.supervision import Supervisor
+from app.traces import traced, traces_of
 from containers.errors import NotReadyError, SettingsError
 from containers.lifecycle import Record, lifecycle_of, running
 from containers.registry import Change, ModelRegistry, ServedModel
-from containers.registry.events import Events
 from containers.settings import ServerSettings, Settings
 
 STATE_ATTRIBUTE = "vllm_di"
@@ -43,6 +43,7 @@ class Service:
         error: What failed, in state ``failed``.
         flights: The requests being answered.
         requests: What is counted of them; empty where the settings say so.
+        traces: Where spans of its life and its requests go; ``None`` for nowhere.
         on_change: Called after every change of ``state``, on the event loop.
         check_reload: Called with new server settings before anything is changed to
             them; what it raises leaves all as it was.
@@ -57,6 +58,7 @@ class Service:
         self.error: BaseException | None = None
         self.flights = Flights()
         self.requests = RequestCounts()
+        self.traces = traces_of(container.settings().server)
         self.on_change: Callable[[], None] = lambda: None
         self.check_reload: Callable[[ServerSettings], None] = lambda _: None
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
@@ -120,11 +122,6 @@ class Service:
             for model in self.models
             for record in lifecycle_of(model.container).records.values()
         ]
-
-    @property
-    def events(self) -> Events:
-        """How often what has happened to the models."""
-        return self._models.events
 
     @property
     def drained_s(self) -> float:
@@ -227,8 +224,12 @@ class Service:
             self._models.residency.aside = self.flights.aside
             for model in self.models:
                 model.quiesce = self.flights.land_those_of_now
-            async with running(self.container, stop_timeout_s=stop_timeout_s):
+            async with (
+                traced(self.traces, self.models) as end_start_up,
+                running(self.container, stop_timeout_s=stop_timeout_s),
+            ):
                 self._enter("ready")
+                end_start_up()
                 settled.set()
                 await self._supervise(stop)
         except asyncio.CancelledError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +31,7 @@ class RequestRecord:
         n_completion_tokens: Tokens generated so far; ``None`` if none were asked for.
         first_token_s: When the engine gave the first result, on the same clock.
         finish: Why the engine stopped, in its words, such as ``stop``.
+        span: Its span, if it is traced.
     """
 
     method: str
@@ -45,6 +47,7 @@ class RequestRecord:
     n_completion_tokens: int | None = None
     first_token_s: float | None = None
     finish: str | None = None
+    span: Any = None
 
 
 current_request: ContextVar[RequestRecord | None] = ContextVar(

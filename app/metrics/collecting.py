@@ -67,7 +67,7 @@ class _Own(Collector):
 
 def _of_server(service: Service) -> dict[str, Iterator[Row]]:
     names = {model.name for model in service.models}
-    events = service.events
+    events = service.container.registry().events
     found = {
         name: _rows(
             ((model, cause), n) for model, cause, n in events.of(kind) if model in names

@@ -10,6 +10,7 @@ from app.metrics.requests import RequestCounts
 from app.middleware.access_log import AccessLog
 from app.middleware.authentication import CALLER
 from app.middleware.paths import PROBES, routed_path
+from app.traces import Traces
 from containers.request_record import RequestRecord
 from containers.settings import ServerSettings
 from containers.vllm_api.counted import note_usage
@@ -27,12 +28,20 @@ class Observation:
     Args:
         server: Server settings.
         counts: Where requests are counted.
+        traces: The app's traces, if it is traced.
         prefix: Path before ours in the app.
     """
 
     def __init__(
-        self, server: ServerSettings, counts: RequestCounts, *, prefix: str = ""
+        self,
+        server: ServerSettings,
+        counts: RequestCounts,
+        traces: Traces | None,
+        *,
+        prefix: str = "",
     ) -> None:
+        is_traced = traces is not None and server.traces and server.traces.requests
+        self._traces = traces if is_traced else None
         self._counts = counts if server.request_metrics else None
         self._quiet = frozenset(prefix + path for path in QUIET)
         self._access_log: AccessLog | None = None
@@ -42,13 +51,18 @@ class Observation:
     @property
     def is_wanted(self) -> bool:
         """Whether anybody watches at all."""
-        return self._counts is not None or self._access_log is not None
+        watching = (self._counts, self._access_log, self._traces)
+        return any(each is not None for each in watching)
 
     def begin(self, scope: Scope) -> RequestRecord:
         """A record of a request that has come."""
         record = RequestRecord(scope["method"], routed_path(scope), _id_of(scope))
-        if self._counts is not None and record.path not in self._quiet:
+        if record.path in self._quiet:
+            return record
+        if self._counts is not None:
             self._counts.begin(record)
+        if self._traces is not None and self._traces.requests is not None:
+            record.span = self._traces.requests.begin(record, scope)
         return record
 
     def end(self, record: RequestRecord, scope: Scope) -> None:
@@ -60,6 +74,8 @@ class Observation:
             self._counts.end(record)
         if self._access_log is not None:
             self._access_log.write(record, scope.get(CALLER))
+        if record.span is not None and self._traces is not None:
+            self._traces.end(record)
 
 
 def _id_of(scope: Scope) -> str:

@@ -90,6 +90,7 @@ class Change:
         first = self._registry.models[0]
         model = ServedModel(type_of(first.container)(settings=settings), first.server)
         model.on_change, model.quiesce = first.on_change, first.quiesce
+        model.tally.watch = first.tally.watch
         await self._registry.residency.start(model)
         return model
 
