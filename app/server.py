@@ -171,6 +171,7 @@ class ServerProcess:
     async def _drain(self, timeout_s: float) -> None:
         # The port stays open meanwhile, so that probes can be told to stay away.
         await self._service.drain(timeout_s=timeout_s)
+        self._service.is_leaving = True
         self._server.should_exit = True
 
 

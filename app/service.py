@@ -18,6 +18,7 @@ from app.metrics import RequestCounts, counted
 from app.one_process import refuse_sibling_workers
 from app.phases import HINTS, State
 from app.restart import refuse_what_needs_a_restart
+from app.status.troubles import Troubles
 from app.supervision import Supervisor
 from app.traces import traced, traces_of
 from containers.errors import NotReadyError, SettingsError
@@ -50,6 +51,8 @@ class Service:
         on_reload: Called with the server settings after every reload.
         load_settings: Reads the settings anew; ``None`` if they have no source.
         setting_files: The files it reads.
+        troubles: Recent warnings and errors.
+        is_leaving: Whether it is over, so that who watches should go.
     """
 
     def __init__(self, container: Container) -> None:
@@ -65,9 +68,12 @@ class Service:
         self.load_settings: Callable[[], Settings] | None = None
         self.setting_files: tuple[Path, ...] = ()
         self.supervisor = Supervisor()
+        self.troubles = Troubles()
+        self.is_leaving = False
         self._began = time.monotonic()
         self._drain_began: float | None = None
         self._has_reloaded = False
+        self._draining: asyncio.Task[None] | None = None
 
     @property
     def registry(self) -> ModelRegistry:
@@ -176,6 +182,7 @@ class Service:
         settled, stop = asyncio.Event(), asyncio.Event()
         self.flights, self.error, self._began = Flights(), None, time.monotonic()
         self._drain_began = None
+        self.is_leaving = False
         self._enter("starting")
         live = asyncio.create_task(self._live(settled, stop), name="vllm-di service")
         try:
@@ -218,7 +225,17 @@ class Service:
             self.flights.end_all()
             await self.flights.land(timeout_s=1.0)
 
+    def drain_in_background(self, *, timeout_s: float) -> None:
+        """Drain as :meth:`drain` does, without waiting for it."""
+        self._draining = asyncio.create_task(
+            self.drain(timeout_s=timeout_s), name="vllm-di drain"
+        )
+
     async def _live(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
+        with self.troubles.heard():
+            await self._live_heard(settled, stop)
+
+    async def _live_heard(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
         try:
             stop_timeout_s = self._stop_timeout_s + MARGIN_S
             self._models.residency.aside = self.flights.aside
@@ -309,6 +326,7 @@ class Service:
 
     def _enter(self, state: State) -> None:
         self.state = state
+        self.is_leaving |= state in ("stopping", "stopped")
         self.on_change()
 
 

@@ -13,6 +13,7 @@ logger = logging.getLogger(__name__)
 
 CHECK_EVERY_S = 0.1
 CAUSES = {"death": "has died", "hang": "answers no canary any more"}
+ENGINE = {"provider": "engine"}
 OVER = ("engine dead", "failed", "stopped")
 
 
@@ -80,7 +81,7 @@ class Supervisor:
 async def _replace_engine(
     registry: ModelRegistry, model: ServedModel, cause: str
 ) -> None:
-    logger.error("the engine of %s %s", model.name, CAUSES[cause])
+    logger.error("the engine of %s %s", model.name, CAUSES[cause], extra=ENGINE)
     try:
         await registry.heal(model, cause=cause)
     except ServingError as error:

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from app.errors import ServingRoute
+from app.lora_switch import is_enabled
 from app.routes import (
     audio,
     caches,
@@ -12,6 +13,7 @@ from app.routes import (
     classify,
     completions,
     derender,
+    drain,
     embeddings,
     generative_scoring,
     invocations,
@@ -34,10 +36,12 @@ from app.routes import (
     score,
     server_info,
     sleep,
+    status,
     structured_decisions,
     tokenize,
     tokenizer_info,
     tokens,
+    unload,
     version,
 )
 from containers import vllm_api
@@ -64,10 +68,12 @@ def router(server: ServerSettings) -> APIRouter:
         nouns.append(load)
     if server.enable_tokenizer_info_endpoint:
         nouns.append(tokenizer_info)
-    if lora.is_enabled(server):
+    if is_enabled(server):
         nouns.append(lora)
     if server.has_admin_keys:
-        nouns += [sleep, profile, caches, server_info, reload, loggers]
+        nouns += [sleep, profile, caches, server_info, reload, loggers, unload, drain]
+    if server.has_admin_keys:
+        nouns.append(status)
     # Taken over as they are: to include a router makes each of its routes anew.
     return APIRouter(
         route_class=ServingRoute,

@@ -1,6 +1,5 @@
 """``POST /v1/load_lora_adapter`` and ``POST /v1/unload_lora_adapter``, if enabled."""
 
-import os
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,22 +12,8 @@ from app.errors import ServingRoute
 from app.middleware import ADMIN
 from app.openapi import documented
 from app.service import service_of
-from containers.settings import ServerSettings
 
 router = APIRouter(route_class=ServingRoute, tags=["lora", ADMIN])
-
-VARIABLE = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
-
-
-def is_enabled(server: ServerSettings) -> bool:
-    """Whether the settings, or else vLLM's own variable, let adapters come and go.
-
-    Source:
-        vllm/envs.py (0.32.0), for how the variable is read.
-    """
-    if server.enable_runtime_lora is not None:
-        return server.enable_runtime_lora
-    return os.environ.get(VARIABLE, "").strip().lower() in {"1", "true"}
 
 
 @router.post("/v1/load_lora_adapter", **documented("LoadLoRAAdapterRequest", None))

@@ -1,5 +1,6 @@
 """``POST /admin/reload``, for administrators."""
 
+import logging
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +15,8 @@ from containers.registry import Change
 
 router = APIRouter(route_class=ServingRoute, tags=[ADMIN])
 
+logger = logging.getLogger(__name__)
+
 
 @router.post("/admin/reload")
 async def reload(raw_request: Request, *, dry_run: bool = False) -> Response:
@@ -27,6 +30,8 @@ async def reload(raw_request: Request, *, dry_run: bool = False) -> Response:
     try:
         change = await service.reload_from_source(dry_run=dry_run)
     except (SettingsError, StartError, GraphError) as error:
+        if not dry_run:
+            logger.warning("A reload was refused: %s", error)
         return error_response(str(error), HTTPStatus.CONFLICT, kind="ConflictError")
     return JSONResponse({"dry_run": dry_run, **described(change)})
 

@@ -93,6 +93,23 @@ class Graph:
                     todo.extend(node.targets)
         return tuple(found)
 
+    def resource_edges(self) -> dict[str, tuple[str, ...]]:
+        """Which resources each one that a start loads needs, lowest first.
+
+        Providers between two resources are passed over, and an edge that a longer way
+        implies is left out.
+
+        Raises:
+            GraphError: There is a cycle.
+        """
+        names = [
+            name
+            for level in self.levels(self.roots)
+            for name in level
+            if self._nodes[name].is_resource
+        ]
+        return order.essential({name: self.resources_under(name) for name in names})
+
     def singletons_over(self, name: str) -> tuple[providers.BaseSingleton[Any], ...]:
         """Singletons that may hold a provider's object, however indirectly."""
         users = self.downstream([name])

@@ -90,6 +90,18 @@ class Residency:
                     await self._rest(model)
             await asyncio.sleep(LOOK_EVERY_S)
 
+    async def unload(self, model: ServedModel) -> None:
+        """Let a model go that somebody wants to, also one that is pinned.
+
+        Requests in flight may go on for ``server.drain_timeout_s``. Once begun it is
+        done, whoever asked for it.
+
+        Raises:
+            NotReadyError: It is not loaded.
+        """
+        work = model.in_background(self._unload(model), name="unloading")
+        await asyncio.shield(work)
+
     async def has_room(self, model: ServedModel) -> bool:
         """Make room for a model in the budget, as far as others are not in use.
 
@@ -150,6 +162,14 @@ class Residency:
             if model in self._registry.models and _is_overdue(model):
                 logger.info("%s is let go: nobody uses it", model.name)
                 await self._let_go(model, "idle")
+
+    async def _unload(self, model: ServedModel) -> None:
+        async with self._registry.turn:
+            if not model.is_ready or model not in self._registry.models:
+                raise _not_ready(model, model.state, "Ask again once it is loaded.")
+            logger.info("%s is let go: it was asked for", model.name)
+            await let_go(model, quiet_within_s=self.server.drain_timeout_s)
+            self._registry.events.count("unload", model.name, "request")
 
     async def _let_go(self, model: ServedModel, cause: str) -> None:
         await let_go(model)

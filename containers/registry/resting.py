@@ -37,11 +37,18 @@ async def load(model: ServedModel) -> None:
     model.become(generation, loaded)
 
 
-async def let_go(model: ServedModel) -> None:
-    """Give a model's memory back, in the way its settings say."""
+async def let_go(model: ServedModel, *, quiet_within_s: float = 0.0) -> None:
+    """Give a model's memory back, in the way its settings say.
+
+    Args:
+        model: The model, ready.
+        quiet_within_s: Seconds its requests in flight may go on; 0 if it has none.
+    """
     loaded = model.loaded
     # From here on requests wait, so that none can come while something is awaited.
     model.enter("unloading")
+    if quiet_within_s:
+        await model.quiesce(quiet_within_s)
     model.cards = (await loaded.models.show_available_models()).data
     if model.settings.idle_action == "unload" or not await _falls_asleep(model, loaded):
         await unload(model)

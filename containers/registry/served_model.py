@@ -243,11 +243,14 @@ class ServedModel:
         """Stop a generation that is no more current, once its requests are answered."""
         self.in_background(self._retire(generation), name=f"retiring {generation!r}")
 
-    def in_background(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
+    def in_background(
+        self, work: Coroutine[Any, Any, None], *, name: str
+    ) -> asyncio.Task[None]:
         """Do something beside, until the stop at the latest."""
         task = asyncio.create_task(work, name=f"{name} of {self.name}")
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
+        return task
 
     def enter(self, state: ModelState, loaded: Running | None = None) -> None:
         """Be in a state; without loaded objects no request is answered in it."""

@@ -25,7 +25,14 @@ Effective = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class Line:
+    """One line of settings as YAML.
+
+    Attributes:
+        text: The line, indented.
+        comment: Where its value came from; empty for the head of a section.
+    """
+
     text: str
     comment: str = ""
 
@@ -40,13 +47,23 @@ def shown(settings: Settings, effective: Sequence[Effective] = ()) -> str:
         effective: For each model, what vLLM made of its engine arguments; empty to
             show the settings alone.
     """
-    lines = list(_Printer(settings.origins, effective).section(settings, (), ""))
+    lines = shown_lines(settings, effective)
     longest = max(len(line.text) for line in lines if line.comment)
     column = min(longest, _MAX_COLUMN)
     return "\n".join(
         f"{line.text:<{column}}  # {line.comment}" if line.comment else line.text
         for line in lines
     )
+
+
+def shown_lines(settings: Settings, effective: Sequence[Effective] = ()) -> list[Line]:
+    """The lines of :func:`shown`, each by itself; secrets are masked.
+
+    Args:
+        settings: The settings.
+        effective: As for :func:`shown`.
+    """
+    return list(_Printer(settings.origins, effective).section(settings, (), ""))
 
 
 class _Printer:
@@ -56,7 +73,7 @@ class _Printer:
 
     def section(
         self, section: Section, location: Location, indent: str
-    ) -> Iterator[_Line]:
+    ) -> Iterator[Line]:
         for name in type(section).model_fields:
             value = getattr(section, name)
             if name == "names" and len(value) == 1:
@@ -65,54 +82,54 @@ class _Printer:
 
     def _entry(
         self, key: Any, value: Any, location: Location, indent: str
-    ) -> Iterator[_Line]:
+    ) -> Iterator[Line]:
         head = f"{indent}{_scalar(key)}:"
         if isinstance(value, Section):
-            yield _Line(head)
+            yield Line(head)
             yield from self.section(value, location, indent + _INDENT)
         elif _is_listed(value):
-            yield _Line(head)
+            yield Line(head)
             for index, each in enumerate(value):
                 item = self._item(each, (*location, index), indent)
                 yield from _as_item(item, indent)
         elif location[-1:] == ("engine",):
             yield from self._engine(head, value, location, indent)
         elif isinstance(value, dict) and value:
-            yield _Line(head)
+            yield Line(head)
             for inner, each in value.items():
                 place = (*location, inner)
                 yield from self._entry(inner, each, place, indent + _INDENT)
         else:
-            yield _Line(f"{head} {_flow(value)}", self._origin(location))
+            yield Line(f"{head} {_flow(value)}", self._origin(location))
 
-    def _item(self, item: Any, location: Location, indent: str) -> Iterator[_Line]:
+    def _item(self, item: Any, location: Location, indent: str) -> Iterator[Line]:
         if isinstance(item, Section):
             return self.section(item, location, indent + _INDENT)
         text = f"{indent}{_INDENT}{_flow(item)}"
-        return iter([_Line(text, self._origin(location))])
+        return iter([Line(text, self._origin(location))])
 
     def _engine(
         self, head: str, value: dict[str, Any], location: Location, indent: str
-    ) -> Iterator[_Line]:
+    ) -> Iterator[Line]:
         index = location[1]
         resolved = (
             hidden("", dict(self._effective[int(index)])) if self._effective else {}
         )
         if not value and not resolved:
-            yield _Line(f"{head} {{}}", self._origin(location))
+            yield Line(f"{head} {{}}", self._origin(location))
             return
-        yield _Line(head)
+        yield Line(head)
         for key in sorted({*value, *resolved}):
             place = (*location, key)
             if key in value:
                 lines = list(self._entry(key, value[key], place, indent + _INDENT))
                 if key in resolved and _flow(resolved[key]) != _flow(value[key]):
                     made = f"{lines[-1].comment}; {BY_VLLM}: {_flow(resolved[key])}"
-                    lines[-1] = _Line(lines[-1].text, made)
+                    lines[-1] = Line(lines[-1].text, made)
                 yield from lines
             else:
                 text = f"{indent}{_INDENT}{key}: {_flow(resolved[key])}"
-                yield _Line(text, BY_VLLM)
+                yield Line(text, BY_VLLM)
 
     def _origin(self, location: Location) -> str:
         found = self._origins.of(location)
@@ -137,12 +154,12 @@ def _is_listed(value: Any) -> bool:
     )
 
 
-def _as_item(lines: Iterator[_Line], indent: str) -> Iterator[_Line]:
+def _as_item(lines: Iterator[Line], indent: str) -> Iterator[Line]:
     for number, line in enumerate(lines):
         text = line.text
         if number == 0:
             text = f"{indent}- {text.removeprefix(indent + _INDENT)}"
-        yield _Line(text, line.comment)
+        yield Line(text, line.comment)
 
 
 def _flow(value: Any) -> str:

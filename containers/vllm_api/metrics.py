@@ -86,6 +86,11 @@ def take_metrics(model_name: str) -> EngineMetrics:
     return metrics
 
 
+def shown_engines() -> tuple[EngineMetrics, ...]:
+    """The metrics of every engine that is shown, the last started at the end."""
+    return tuple(_all.engines)
+
+
 def keep_metrics() -> None:
     """Keep showing vLLM's metrics of no engine, which a starting engine would remove.
 

@@ -1,0 +1,27 @@
+"""``POST /admin/drain``, for administrators."""
+
+from http import HTTPStatus
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from app.errors import ServingRoute
+from app.middleware import ADMIN
+from app.service import service_of
+
+router = APIRouter(route_class=ServingRoute, tags=[ADMIN])
+
+
+@router.post("/admin/drain")
+async def drain(raw_request: Request) -> Response:
+    """Take no new requests from now on; it is over only with the process.
+
+    Requests in flight may go on for ``server.drain_timeout_s``, as at SIGTERM, and
+    ``/readyz`` is 503. The answer does not wait for them.
+    """
+    service = service_of(raw_request)
+    _ = service.registry  # which refuses when there is nothing to drain
+    timeout_s = service.container.settings().server.drain_timeout_s
+    service.drain_in_background(timeout_s=timeout_s)
+    content = {"status": "draining", "in_flight": service.flights.n}
+    return JSONResponse(content, status_code=HTTPStatus.ACCEPTED)

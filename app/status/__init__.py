@@ -1,0 +1,1 @@
+"""How a server stands, as JSON: what its page and ``vllm-di top`` show."""

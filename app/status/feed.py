@@ -1,0 +1,50 @@
+"""The picture of a server, told anew whenever it changes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from time import monotonic
+from typing import Any
+
+from app.service import Service
+from app.status.picture import figures, picture, stamp
+
+LOOK_EVERY_S = 0.2
+"""Seconds between two looks at whether anything has changed."""
+FIGURES_EVERY_S = 1.0
+"""Seconds between two events of figures."""
+LIFETIME_S = 15.0
+"""Seconds after which a feed ends, and whoever reads it asks anew.
+
+A server that is told to end waits for its connections, and one of these would have no
+end by itself.
+"""
+
+
+async def events(
+    service: Service, *, lifetime_s: float = LIFETIME_S
+) -> AsyncGenerator[str, None]:
+    """Server-sent events: ``status`` now and after changes, ``figures`` each second.
+
+    Args:
+        service: The running side of an app.
+        lifetime_s: Seconds after which they end; they end too when the server does.
+    """
+    end = monotonic() + lifetime_s
+    due, seen = 0.0, None
+    while not service.is_leaving and (now := monotonic()) < end:
+        stamped = stamp(service)
+        if stamped != seen:
+            seen = stamped
+            yield event("status", picture(service))
+        if now >= due:
+            due = now + FIGURES_EVERY_S
+            yield event("figures", figures(service))
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def event(name: str, content: dict[str, Any]) -> str:
+    """One server-sent event."""
+    return f"event: {name}\ndata: {json.dumps(content, separators=(',', ':'))}\n\n"

@@ -1,0 +1,120 @@
+"""Recent warnings and errors, each with the provider it comes from."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from traceback import walk_tb
+from types import FrameType
+
+from containers.errors import StartError
+from containers.vllm_api.error_response import is_engine_death
+
+LOGGERS = ("app", "containers")
+N_REMEMBERED = 50
+MAX_CHARS = 2000
+
+_PROVIDERS = {"containers.serving.": "serving_", "containers.resources.": ""}
+"""Where the code of providers is, and how their names begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One warning or error.
+
+    Attributes:
+        at: When, in seconds since the epoch.
+        level: ``warning`` or ``error``.
+        provider: Name of the provider it comes from; empty if it is none's.
+        text: What the log says, of at most 2000 characters.
+        words: Texts that were filled into it, the model's name among them.
+    """
+
+    at: float
+    level: str
+    provider: str
+    text: str
+    words: tuple[str, ...] = ()
+
+
+class Troubles:
+    """What the server logs as a warning or an error; the last 50 are remembered."""
+
+    def __init__(self) -> None:
+        self._recent: deque[Trouble] = deque(maxlen=N_REMEMBERED)
+
+    @property
+    def recent(self) -> tuple[Trouble, ...]:
+        """Those remembered, the latest first."""
+        return tuple(reversed(self._recent))
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Listen to the log during the block."""
+        ear = _Ear(self._recent)
+        loggers = [logging.getLogger(name) for name in LOGGERS]
+        for logger in loggers:
+            logger.addHandler(ear)
+        try:
+            yield
+        finally:
+            for logger in loggers:
+                logger.removeHandler(ear)
+
+
+class _Ear(logging.Handler):
+    def __init__(self, heard: deque[Trouble]) -> None:
+        super().__init__(logging.WARNING)
+        self._heard = heard
+
+    def emit(self, record: logging.LogRecord) -> None:
+        args = record.args if isinstance(record.args, tuple) else ()
+        self._heard.append(
+            Trouble(
+                at=record.created,
+                level="error" if record.levelno >= logging.ERROR else "warning",
+                provider=_provider(record, args),
+                text=record.getMessage()[:MAX_CHARS],
+                words=tuple(each for each in args if isinstance(each, str)),
+            )
+        )
+
+
+def _provider(record: logging.LogRecord, args: tuple[object, ...]) -> str:
+    told: str | None = getattr(record, "provider", None)
+    if told is not None:
+        return told
+    raised = record.exc_info[1] if record.exc_info else None
+    errors = [each for each in (raised, *args) if isinstance(each, BaseException)]
+    return next(filter(None, map(provider_of, errors)), "")
+
+
+def provider_of(error: BaseException) -> str:
+    """Name of the provider an error comes from, or an empty string.
+
+    It is the one whose builder failed, or the engine if that has died, or else the
+    innermost one in whose code it was raised.
+    """
+    if isinstance(error, StartError):
+        return error.resource
+    if is_engine_death(error):
+        return "engine"
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    modules = (each for frame in reversed(frames) for each in _modules(frame))
+    return next(filter(None, map(_provider_in, modules)), "")
+
+
+def _modules(frame: FrameType) -> tuple[str, str]:
+    """Whose code it is, and whose object: methods of ours are vLLM's for the most."""
+    owner = type(frame.f_locals.get("self"))
+    return owner.__module__, frame.f_globals.get("__name__", "")
+
+
+def _provider_in(module: str) -> str:
+    for package, beginning in _PROVIDERS.items():
+        if module.startswith(package):
+            return beginning + module.rpartition(".")[2]
+    return ""

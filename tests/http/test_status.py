@@ -1,0 +1,254 @@
+"""How a server stands, as JSON and as a feed of events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client import Counter, Gauge
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.status import feed
+from containers.lifecycle import lifecycle_of
+from containers.vllm_api.metrics import take_metrics
+from tests.http.conftest import served
+from tests.http.in_process import eventually
+from tests.http.test_lazy import Serving, folder, said
+
+__all__ = ["folder"]
+
+ADMIN = {"Authorization": "Bearer mighty"}
+KEYS = {"admin_keys": ["mighty"]}
+MODEL = {"name": "a"}
+
+
+@pytest.fixture
+def measured() -> Iterator[dict[str, int | float]]:
+    """Figures of an engine of the model ``a``, as vLLM registers them."""
+    values: dict[str, int | float] = {
+        "num_requests_running": 3,
+        "num_requests_waiting": 2,
+        "kv_cache_usage_perc": 0.25,
+        "prompt_tokens": 40,
+        "generation_tokens": 70,
+    }
+    for name, value in values.items():
+        kind: Any = Counter if name.endswith("_tokens") else Gauge
+        kind(f"vllm:{name}", name, ["model_name"]).labels("a").inc(value)
+    metrics = take_metrics("a")
+    yield values
+    metrics.discard()
+
+
+async def picture(client: httpx.AsyncClient) -> dict[str, Any]:
+    response = await client.get("/admin/status", headers=ADMIN)
+    assert response.status_code == 200
+    assert response.headers["cache-control"] == "no-store"
+    content: dict[str, Any] = response.json()
+    return content
+
+
+async def told(events: AsyncGenerator[str, None], name: str) -> dict[str, Any]:
+    async for event in events:
+        head, data, *_ = event.split("\n")
+        if head == f"event: {name}":
+            content: dict[str, Any] = json.loads(data.removeprefix("data: "))
+            return content
+    raise AssertionError(f"no {name} came")
+
+
+async def test_states_and_seconds_are_those_of_the_probe(folder: str) -> None:
+    serving = Serving(folder, MODEL, {"name": "b", "load": "lazy"}, **KEYS)
+    async with serving.client() as client:
+        seen, probe = await picture(client), (await client.get("/startupz")).json()
+        assert seen["phase"] == probe["phase"] == "ready"
+        assert {m["name"]: m["state"] for m in seen["models"]} == probe["models"]
+        records = {
+            (r["model"], r["name"]): (r["state"], r["seconds"])
+            for r in probe["resources"]
+        }
+        for model in seen["models"]:
+            for each in model["resources"]:
+                state, seconds = records.get(
+                    (model["name"], each["name"]), ("not started", None)
+                )
+                assert each["state"] == state
+                assert each["seconds"] == pytest.approx(seconds, abs=1e-3)
+
+
+async def test_each_resource_comes_after_what_it_needs(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        (model,) = (await picture(client))["models"]
+        levels = {each["name"]: each["level"] for each in model["resources"]}
+        assert {*levels} == {*lifecycle_of(serving.model().container).records}
+        needs = {each["name"]: each["needs"] for each in model["resources"]}
+        assert "vllm_config" in needs["tokenizer"]
+        for name, needed in needs.items():
+            assert all(levels[each] < levels[name] for each in needed)
+
+
+async def test_what_a_model_cannot_do_is_left_out_of_its_graph(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        (model,) = (await picture(client))["models"]
+        left_out = {r["name"] for r in model["resources"] if r["is_left_out"]}
+        assert "serving_embedding" in left_out
+        assert "serving_chat" not in left_out
+        assert model["offers"]["chat"]
+
+
+async def test_figures_are_those_of_the_metrics(
+    folder: str, measured: dict[str, int | float]
+) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        figures = (await picture(client))["figures"]
+        text = (await client.get("/metrics")).text
+        shown = {
+            sample.name: sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.labels.get("model_name") == "a"
+        }
+        seen = figures["models"]["a"]
+        assert seen["n_running"] == shown["vllm:num_requests_running"] == 3
+        assert seen["n_waiting"] == shown["vllm:num_requests_waiting"] == 2
+        assert seen["kv_cache_usage"] == shown["vllm:kv_cache_usage_perc"] == 0.25
+        assert seen["n_prompt_tokens"] == shown["vllm:prompt_tokens_total"] == 40
+        assert seen["n_generation_tokens"] == 70
+        assert shown["vllm:generation_tokens_total"] == 70
+        assert figures["in_flight"] == 0
+
+
+async def test_a_model_whose_engine_measures_nothing_has_no_figures(
+    folder: str,
+) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        assert (await picture(client))["figures"]["models"] == {}
+
+
+async def test_the_feed_tells_a_change_at_once(folder: str) -> None:
+    serving = Serving(folder, MODEL | {"load": "lazy"}, **KEYS)
+    async with serving.client() as client:
+        events = feed.events(serving.service)
+        before = await told(events, "status")
+        assert before["models"][0]["state"] == "unloaded"
+        assert "at" in await told(events, "figures")
+        await said(client)
+        after = await told(events, "status")
+        assert after["models"][0]["state"] == "ready"
+        assert after["models"][0]["history"][0]["cause"] == "start"
+        await events.aclose()
+
+
+async def test_the_feed_is_silent_of_what_has_not_changed(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "LOOK_EVERY_S", 0.01)
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client():
+        seen = [event async for event in feed.events(serving.service, lifetime_s=0.2)]
+        assert [event.split("\n")[0] for event in seen] == [
+            "event: status",
+            "event: figures",
+        ]
+
+
+async def test_the_feed_ends_with_the_server(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client():
+        events = feed.events(serving.service)
+        await told(events, "figures")
+        serving.service.is_leaving = True
+        assert [event async for event in events] == []
+
+
+async def test_a_server_with_an_open_feed_stops_at_once(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+
+    def first_line() -> None:
+        with served(serving.app) as url:
+            address = f"{url}/admin/status/events"
+            with httpx.stream("GET", address, headers=ADMIN) as response:
+                assert response.headers["content-type"].startswith("text/event-stream")
+                assert next(response.iter_lines()) == "event: status"
+                serving.service.is_leaving = True
+
+    async with asyncio.timeout(10):
+        await asyncio.to_thread(first_line)
+
+
+async def test_nobody_but_an_administrator_sees_it(folder: str) -> None:
+    serving = Serving(folder, MODEL, api_keys=["small"], **KEYS)
+    async with serving.client() as client:
+        small = {"Authorization": "Bearer small"}
+        for path in ("/admin/status", "/admin/status/events", "/admin/settings"):
+            assert (await client.get(path)).status_code == 401
+            assert (await client.get(path, headers=small)).status_code == 403
+        for path in ("/admin/unload", "/admin/drain"):
+            assert (await client.post(path)).status_code == 401
+            assert (await client.post(path, headers=small)).status_code == 403
+
+
+async def test_without_admin_keys_there_is_nothing_to_see(folder: str) -> None:
+    async with Serving(folder, MODEL).client() as client:
+        assert (await client.get("/admin/status")).status_code == 404
+
+
+async def test_an_error_is_remembered_with_its_provider(folder: str) -> None:
+    serving = Serving(folder, MODEL | {"load": "lazy"}, **KEYS)
+    serving.fails = [RuntimeError("no memory is left")]
+    async with serving.client() as client:
+        question = {"messages": [{"role": "user", "content": "Where?"}]}
+        answer = await client.post("/v1/chat/completions", json=question)
+        assert answer.status_code == 503
+        (trouble, *_) = (await picture(client))["troubles"]
+        assert trouble["level"] == "error"
+        assert trouble["model"] == "a"
+        assert trouble["provider"] == "engine"
+        assert "no memory is left" in trouble["text"]
+
+
+async def test_the_death_of_an_engine_is_the_engines(folder: str) -> None:
+    serving = Serving(folder, MODEL, heal_attempts=1, **KEYS)
+    async with serving.client() as client:
+        serving.engines["a"][0].die()
+        await eventually(lambda: serving.model().generation.number == 2)
+        seen = await picture(client)
+        assert [each["provider"] for each in seen["troubles"]] == ["engine"]
+        assert [each["cause"] for each in seen["models"][0]["history"]] == [
+            "start",
+            "heal",
+        ]
+
+
+async def test_a_failure_in_a_serving_object_is_told_by_its_name(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        chat = serving.model().loaded.serving_chat
+        chat.engine_client = None
+        question = {"messages": [{"role": "user", "content": "Where?"}]}
+        answer = await client.post("/v1/chat/completions", json=question)
+        assert answer.status_code == 500
+        (trouble,) = (await picture(client))["troubles"]
+        assert trouble["provider"] == "serving_chat"
+
+
+async def test_the_settings_are_those_of_config_show(folder: str) -> None:
+    serving = Serving(
+        folder, MODEL | {"engine": {"hf_token": "hunter2"}}, api_keys=["small"], **KEYS
+    )
+    async with serving.client() as client:
+        response = await client.get("/admin/settings", headers=ADMIN)
+        assert "hunter2" not in response.text
+        assert "mighty" not in response.text
+        assert "small" not in response.text
+        lines = {each["text"]: each["origin"] for each in response.json()["lines"]}
+        assert lines["  port: 8000"] == "Python"
+        assert lines["server:"] == ""
