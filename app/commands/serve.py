@@ -120,6 +120,8 @@ def announce(
     progress.end()
     url = curl_address(server, address)
     progress.say(f"ready: {url}")
+    if server.ui:
+        progress.say(f"status page: {url}/ui")
     lines = curl_lines(url, tasks, wants_key=server.wants_key)
     progress.show("", "Try it:", *(f"  {line}" for line in lines), "")
 

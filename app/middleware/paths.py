@@ -12,6 +12,9 @@ PROBES = frozenset({"/livez", "/readyz", "/startupz", "/health", "/ping"})
 
 BELOW = "/*"
 
+PAGE = frozenset({"/ui", "/ui/*"})
+"""Paths of the status page's files, which hold nothing of the server's."""
+
 
 class OpenPaths:
     """Tells by its path whether a request needs no key.

@@ -17,7 +17,7 @@ from app.middleware.imported import imported_middleware
 from app.middleware.keys import Keys
 from app.middleware.observation import Observation
 from app.middleware.observed import ObservationMiddleware
-from app.middleware.paths import PROBES, OpenPaths
+from app.middleware.paths import PAGE, PROBES, OpenPaths
 from app.middleware.request_id import RequestIdMiddleware
 from app.middleware.time_limit import TimeLimitMiddleware
 from containers.settings import ServerSettings
@@ -73,7 +73,9 @@ class Guards:
         self._server = server
         self.prefix = prefix
         self._keys = Keys(server)
-        self._open_paths = OpenPaths(PROBES.union(server.open_paths))
+        free = PROBES | PAGE if server.ui else PROBES
+        self._free = OpenPaths(free)
+        self._open_paths = OpenPaths(free.union(server.open_paths))
         self._slots = _slots(server, None)
         self._bare: list[tuple[Route | WebSocketRoute, ASGIApp]] = []
         self._asks_at_routes = False
@@ -143,7 +145,7 @@ class Guards:
 
     def _limited(self, route: Route | WebSocketRoute, app: ASGIApp) -> ASGIApp:
         """The route's own app with its limits around it, the outermost last."""
-        if self._own_path(route) in PROBES:
+        if self._free.has(self._own_path(route)):
             return app
         server, is_admin = self._server, ADMIN in getattr(route, "tags", ())
         if isinstance(route, Route):

@@ -1,5 +1,7 @@
 """Routes: one file a noun, each thin, over an injected serving object."""
 
+from types import ModuleType
+
 from fastapi import APIRouter
 
 from app.errors import ServingRoute
@@ -24,6 +26,7 @@ from app.routes import (
     metrics,
     models,
     no_scale_out,
+    page,
     ping,
     pooling,
     probes,
@@ -70,12 +73,21 @@ def router(server: ServerSettings) -> APIRouter:
         nouns.append(tokenizer_info)
     if is_enabled(server):
         nouns.append(lora)
-    if server.has_admin_keys:
-        nouns += [sleep, profile, caches, server_info, reload, loggers, unload, drain]
-    if server.has_admin_keys:
-        nouns.append(status)
+    nouns += _for_administrators(server)
     # Taken over as they are: to include a router makes each of its routes anew.
     return APIRouter(
         route_class=ServingRoute,
         routes=[route for noun in nouns for route in noun.router.routes],
     )
+
+
+def _for_administrators(server: ServerSettings) -> list[ModuleType]:
+    nouns: list[ModuleType] = []
+    if server.has_admin_keys:
+        nouns += [sleep, profile, caches, server_info, reload, loggers]
+        nouns += [unload, drain]
+    if server.has_admin_keys or server.ui:
+        nouns.append(status)
+    if server.ui:
+        nouns.append(page)
+    return nouns

@@ -29,7 +29,7 @@ async def status(raw_request: Request) -> Response:
 async def status_events(raw_request: Request) -> Response:
     """Tell the same as server-sent events: ``status`` after changes, and ``figures``.
 
-    The stream ends after 15 seconds; ask anew then.
+    The stream ends after 10 seconds; ask anew then.
     """
     return StreamingResponse(
         events(service_of(raw_request)),

@@ -15,7 +15,7 @@ LOOK_EVERY_S = 0.2
 """Seconds between two looks at whether anything has changed."""
 FIGURES_EVERY_S = 1.0
 """Seconds between two events of figures."""
-LIFETIME_S = 15.0
+LIFETIME_S = 10.0
 """Seconds after which a feed ends, and whoever reads it asks anew.
 
 A server that is told to end waits for its connections, and one of these would have no

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from containers.settings.problems import refuse
+from containers.settings.problems import refuse, refuse_keys
 from containers.settings.server.authentication import AuthenticationSettings
 from containers.settings.server.browsers import BrowserSettings
 from containers.settings.server.generations import GenerationSettings
@@ -59,3 +59,13 @@ class ServerSettings(
     stop_timeout_s: Seconds = 30.0
     require_all_models: bool = False
     workers: Annotated[int, AfterValidator(_one_worker)] = 1
+
+    @model_validator(mode="after")
+    def _page_has_a_key(self) -> Self:
+        if self.ui and self.wants_key and not self.has_admin_keys:
+            problem = refuse(
+                "has no key that opens it: it shows errors and settings",
+                "Set admin_keys too.",
+            )
+            raise refuse_keys({("ui",): problem})
+        return self

@@ -43,6 +43,8 @@ class SurfaceSettings(Section):
         enable_scale_out: Whether requests can be rendered to token ids, generated from
             them, and answers made of them, each by itself; otherwise those routes
             answer 403.
+        ui: Whether ``/ui`` is a page that shows how the server stands. Where there are
+            API keys it needs ``admin_keys``, of which it asks for one.
         sse_keep_alive_interval: Seconds after which a silent stream gets a comment
             line, so that proxies keep it open, 0 or more; 0 for never.
     """
@@ -58,6 +60,7 @@ class SurfaceSettings(Section):
     enable_runtime_lora: bool | None = None
     enable_tokenizer_info_endpoint: bool = False
     enable_scale_out: bool = False
+    ui: bool = False
     sse_keep_alive_interval: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
