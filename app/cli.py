@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from app.commands import check, config, graph, reload, serve
+from app.commands import check, config, graph, reload, serve, top
 from containers.errors import ServingError, SettingsError
 from containers.version import __version__
 from containers.vllm_api import installed_version
@@ -47,6 +47,6 @@ def _parser() -> argparse.ArgumentParser:
     version = f"vllm-di {__version__} (vLLM {installed_version() or 'not installed'})"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, check, graph, reload, config):
+    for command in (serve, check, graph, reload, top, config):
         command.add_to(commands)
     return parser

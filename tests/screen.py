@@ -45,13 +45,18 @@ class Ended:
 
 
 def run_in_terminal(
-    command: Sequence[str], *, interrupt_at: str | None = None, **environment: str
+    command: Sequence[str],
+    *,
+    interrupt_at: str | None = None,
+    key: bytes = b"\x03",
+    **environment: str,
 ) -> Ended:
     """Run a program in a terminal of its own until it ends.
 
     Args:
         command: Command line.
-        interrupt_at: Text upon which Ctrl-C is typed, once.
+        interrupt_at: Text upon which the key is pressed, once.
+        key: That key, Ctrl-C by default.
         environment: Variables to add.
     """
     other_end: int | None
@@ -71,7 +76,7 @@ def run_in_terminal(
             os.close(other_end)  # by now the program has opened it itself
             other_end = None
         if interrupt_at is not None and interrupt_at in output:
-            os.write(terminal, b"\x03")
+            os.write(terminal, key)
             interrupt_at = None
     os.close(terminal)
     try:

@@ -24,7 +24,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--url",
-        type=_http_url,
+        type=http_url,
         default="http://127.0.0.1:8000",
         help="the server (default: %(default)s); the admin key is read from the "
         f"variable {KEY_VARIABLE}",
@@ -72,7 +72,12 @@ def _message(body: bytes, otherwise: str) -> str:
     return message
 
 
-def _http_url(text: str) -> str:
+def http_url(text: str) -> str:
+    """An option's base URL of a server, without a slash at its end.
+
+    Raises:
+        argparse.ArgumentTypeError: It is no http address.
+    """
     if urlsplit(text).scheme not in ("http", "https"):
         raise argparse.ArgumentTypeError(f"{text} is no http address")
     return text.rstrip("/")
