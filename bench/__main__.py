@@ -17,13 +17,14 @@ PARTS = {
     "small": ["small", "5"],
     "frontend": ["frontend", "5", "--curves"],
     "start": ["first_answer", "5"],
+    "page": ["status_page", "5"],
     "tests": ["route_tests"],
     "deaths": ["kill_engine", "4"],
     "reloads": ["template_reloads", "100"],
 }
 """Name of a part to its module and arguments."""
 
-WITH_JSON = ("small", "frontend", "start")
+WITH_JSON = ("small", "frontend", "start", "page")
 
 
 def run(part: str, folder: Path) -> int:

@@ -72,7 +72,11 @@ def settings_of(port: int, n_models: int, performance: dict[str, Any]) -> Settin
     ]
     return Settings.model_validate(
         {
-            "server": {"port": port, "disable_uvicorn_access_log": True},
+            "server": {
+                "port": port,
+                "disable_uvicorn_access_log": True,
+                "ui": True,
+            },
             "models": [first, *others],
             "performance": performance,
         }

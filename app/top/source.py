@@ -51,7 +51,7 @@ class Source:
         request = Request(self.url + PATH, headers=headers)  # noqa: S310  # http, as the command checks
         try:
             with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310  # as above
-                status: Status = json.load(answer)
+                status: Any = json.load(answer)
         except HTTPError as error:
             reason = HINTS.get(error.code, f"it answered {error.code}")
             raise NotToldError(reason.format(variable=self.variable)) from None
@@ -60,7 +60,8 @@ class Source:
             raise NotToldError(f"it does not answer: {cause}") from None
         if not isinstance(status, dict) or "models" not in status:
             raise NotToldError("what answers there is no server of vllm-di")
-        return status
+        told: Status = status
+        return told
 
 
 class Rates:
