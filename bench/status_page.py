@@ -18,15 +18,16 @@ import httpx
 
 from bench.figures import Comparison, Figure, save
 from bench.front_ends import FLAGS, running
-from bench.load import chat, load
+from bench.frontend import SHORT, STREAM, Case
+from tests.engine.servers import Server
 
 PAGES = (1, 10)
-SECONDS = 3.0
 PATH = "/admin/status/events"
-CASES = {
-    "16 streams of 128 tokens": ("chunks", chat(n_tokens=128, stream=True)),
-    "short requests, 16 clients": ("answers", chat(n_tokens=1, stream=False)),
-}
+NONE = "no page"
+CASES = (
+    Case("16 streams of 128 tokens", "chunks", STREAM, 16, None),
+    Case("short requests, 16 clients", "answers", SHORT, 16, None),
+)
 
 
 @contextmanager
@@ -52,28 +53,36 @@ def open_page(url: str) -> Iterator[None]:
         reader.join()
 
 
+def compare(server: Server, case: Case, n_pages: int, n: int) -> list[Figure]:
+    """One case in N turns, after one that does not count."""
+    title = f"{case.name}, {n_pages} open"
+    by_clock = Comparison(title, f"{case.unit}/s", against=NONE)
+    by_cpu = Comparison(title, f"{case.unit}/cpu s", against=NONE)
+    for turn in range(n + 1):
+        for pages, clock, cpu in (
+            (n_pages, by_clock.ours, by_cpu.ours),
+            (0, by_clock.other, by_cpu.other),
+        ):
+            with ExitStack() as opened:
+                for _ in range(pages):
+                    opened.enter_context(open_page(server.url))
+                a_second, a_cpu_second = case.counted(server)
+            if turn:
+                clock.append(a_second)
+                cpu.append(a_cpu_second)
+    print(by_clock.line(), by_cpu.line(), sep="\n", flush=True)
+    return [by_clock, by_cpu]
+
+
 def measure(n: int) -> list[Figure]:
-    """All cases in N turns each, after one that does not count."""
-    figures: list[Figure] = []
+    """All cases."""
     with running("ours") as (server,):
-        for n_pages in PAGES:
-            for name, (unit, request) in CASES.items():
-                title = f"{name}, {n_pages} open"
-                figure = Comparison(title, f"{unit}/s", against="no page")
-                for turn in range(n + 1):
-                    for pages, values in ((n_pages, figure.ours), (0, figure.other)):
-                        with ExitStack() as opened:
-                            for _ in range(pages):
-                                opened.enter_context(open_page(server.url))
-                            count = load(
-                                server.url, request, n_clients=16, seconds=SECONDS
-                            )
-                        if turn:
-                            n_done = count.n_events or count.n_answers
-                            values.append(n_done / count.seconds)
-                print(figure.line(), flush=True)
-                figures.append(figure)
-    return figures
+        return [
+            figure
+            for n_pages in PAGES
+            for case in CASES
+            for figure in compare(server, case, n_pages, n)
+        ]
 
 
 def main() -> None:

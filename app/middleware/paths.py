@@ -12,7 +12,7 @@ PROBES = frozenset({"/livez", "/readyz", "/startupz", "/health", "/ping"})
 
 BELOW = "/*"
 
-PAGE = frozenset({"/ui", "/ui/*"})
+PAGE = frozenset({"/ui", "/ui/", "/ui/*"})
 """Paths of the status page's files, which hold nothing of the server's."""
 
 

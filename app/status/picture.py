@@ -80,7 +80,7 @@ def _model(service: Service, model: ServedModel) -> dict[str, Any]:
         "history": [asdict(record) for record in model.history],
         "adapters": list(model.adapters),
         "offers": model_offers(model),
-        "resources": resources(model.container),
+        "resources": resources(model.generation),
     }
 
 

@@ -115,7 +115,11 @@ def resource_part(
     model: dict[str, Any], *, now: float, rows: int
 ) -> Iterator[RenderableType]:
     """The start of one model as bars, the longest resources in their order."""
-    begun = [each for each in model["resources"] if each["started_at"] is not None]
+    begun = [
+        each
+        for each in model["resources"]
+        if each["started_at"] is not None and not each["is_kept"]
+    ]
     wanted = [each for each in model["resources"] if not each["is_left_out"]]
     n_ready = sum(each["state"] == "ready" for each in wanted)
     head = f"{clean(model['name'])}: {n_ready} of {len(wanted)} resources ready"

@@ -10,6 +10,7 @@ import { byId, say } from "./element.js";
  */
 export function asked({ title, body, yes, act, danger = false }) {
   const [dialog, button] = [byId("dialog"), byId("dialog-yes")];
+  if (dialog.open) return Promise.resolve(null); // a button was pressed twice
   say(byId("dialog-head"), title);
   byId("dialog-body").replaceChildren(...body);
   say(byId("dialog-problem"), "");

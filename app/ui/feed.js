@@ -12,18 +12,30 @@ const AGAIN_MS = 1500;
  */
 export async function follow(on) {
   for (;;) {
+    const began = performance.now();
     try {
       const response = await ask("admin/status/events");
-      for await (const { event, data } of eventsOf(response)) {
-        on[event]?.(JSON.parse(data));
-      }
+      for await (const { event, data } of eventsOf(response)) hear(on[event], data);
+      // A server that is about to go ends its feeds at once.
+      if (performance.now() - began < AGAIN_MS) await pause();
     } catch (error) {
       if (error instanceof Refusal && error.wantsKey) {
         on.refused(error);
         return;
       }
       on.lost(error);
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      await pause();
     }
   }
 }
+
+/** What cannot be shown is no reason to say that the server is gone. */
+function hear(listener, data) {
+  try {
+    listener?.(JSON.parse(data));
+  } catch (error) {
+    console.error(error);
+  }
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, AGAIN_MS));

@@ -22,7 +22,7 @@ export const key = {
 
 /** Ask for a path below the page's own; gives the response, or raises a Refusal. */
 export async function ask(path, { body, ...options } = {}) {
-  const headers = key.get() ? { Authorization: `Bearer ${key.get()}` } : {};
+  const headers = key.get() ? { Authorization: `Bearer ${bytes(key.get())}` } : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const response = await fetch(path, {
     method: body === undefined ? "GET" : "POST",
@@ -44,6 +44,9 @@ export async function order(path, body = {}) {
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   return isJson ? response.json() : response.text();
 }
+
+/** A header holds bytes: those of UTF-8, as other clients send them. */
+const bytes = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
 async function reason(response) {
   const text = await response.text();

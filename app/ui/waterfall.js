@@ -10,9 +10,9 @@ let last = null;
 /** Show a model's start; `now` is the server's time. */
 export function showStart(model, now) {
   last = [model, now];
-  const began = beginning(model);
-  const own = model.resources.filter((each) => each.started_at !== null && each.started_at >= began);
+  const own = model.resources.filter((each) => each.started_at !== null && !each.is_kept);
   const rows = own.sort((a, b) => a.started_at - b.started_at);
+  const began = rows[0]?.started_at ?? 0;
   const ends = rows.map((each) => each.started_at + length(each, now));
   const total = Math.max(0.001, ...ends.map((end) => end - began));
   const long = rows.filter((each) => showsAll || isWorth(each, length(each, now), total));
@@ -23,16 +23,8 @@ export function showStart(model, now) {
   say(button, showsAll ? "Only what took long" : `Show ${rows.length - long.length} more`);
 }
 
-/** When the start began; what was lent by an earlier generation has begun before. */
-function beginning(model) {
-  const known = model.history.at(-1);
-  if (known && model.state === "ready") return known.began_at - 0.001;
-  const begun = model.resources.map((each) => each.started_at).filter((at) => at !== null);
-  return Math.min(...begun);
-}
-
 function sentence(model, rows, total) {
-  const kept = model.resources.filter((each) => each.started_at !== null).length - rows.length;
+  const kept = model.resources.filter((each) => each.is_kept).length;
   const lent = kept ? `; ${kept} were kept from the generation before` : "";
   const longest = [...rows].sort((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0))[0];
   const most = longest.seconds ? `, most of it for ${longest.name}` : "";

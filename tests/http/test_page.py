@@ -67,6 +67,11 @@ def test_nothing_of_others_may_run_in_it() -> None:
         assert not re.search(r"\s(style|on\w+)=\"", text) or name == "icon.svg"
 
 
+def test_a_slash_too_many_leads_to_the_page() -> None:
+    client = client_of(ui=True, api_keys=["small"], admin_keys=["mighty"])
+    assert client.get("/ui/").url.path == "/ui"
+
+
 def test_the_page_asks_for_a_key_where_there_are_admin_keys() -> None:
     assert 'data-wants-key="no"' in client_of(ui=True).get("/ui").text
     wanting = client_of(ui=True, admin_keys=["mighty"])

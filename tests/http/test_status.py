@@ -240,6 +240,22 @@ async def test_a_failure_in_a_serving_object_is_told_by_its_name(folder: str) ->
         assert trouble["provider"] == "serving_chat"
 
 
+async def test_what_a_generation_has_from_the_one_before_is_kept(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        first = (await picture(client))["models"][0]["resources"]
+        assert not any(each["is_kept"] for each in first)
+        await client.post("/admin/unload", headers=ADMIN)
+        await said(client)
+        (model,) = (await picture(client))["models"]
+        kept = {each["name"] for each in model["resources"] if each["is_kept"]}
+        assert kept >= {"tokenizer", "chat_template"}
+        assert "engine" not in kept
+        (_, last) = model["history"]
+        own = [r for r in model["resources"] if r["name"] not in kept]
+        assert min(each["started_at"] for each in own) >= last["began_at"]
+
+
 async def test_the_settings_are_those_of_config_show(folder: str) -> None:
     serving = Serving(
         folder, MODEL | {"engine": {"hf_token": "hunter2"}}, api_keys=["small"], **KEYS
