@@ -65,16 +65,24 @@ class Source:
 
 
 class Rates:
-    """Tokens a second of each model: the growth of its counter over five seconds."""
+    """Tokens a second of each model: the growth of a counter over five seconds.
+
+    It is that of tokens generated, or read where a model generates none.
+    """
 
     def __init__(self) -> None:
         self._samples: dict[str, deque[tuple[float, int]]] = {}
 
-    def add(self, figures: dict[str, Any]) -> None:
-        """Take the figures of a moment."""
-        for name, found in figures["models"].items():
+    def add(self, status: Status) -> None:
+        """Take what a server told of a moment."""
+        figures = status["figures"]
+        for model in status["models"]:
+            name, found = model["name"], figures["models"].get(model["name"])
+            if found is None:
+                continue
             samples = self._samples.setdefault(name, deque())
-            at, n = figures["at"], found["n_generation_tokens"]
+            kind = "generation" if model["offers"]["chat"] else "prompt"
+            at, n = figures["at"], found[f"n_{kind}_tokens"]
             if samples and n < samples[-1][1]:
                 samples.clear()  # a new engine counts from 0
             samples.append((at, n))
@@ -126,6 +134,6 @@ class Follower:
             except NotToldError as error:
                 self.trouble = str(error)
             else:
-                self.rates.add(status["figures"])
+                self.rates.add(status)
                 self.status, self.trouble = status, ""
             self._is_over.wait(self._interval_s)

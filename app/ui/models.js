@@ -50,6 +50,7 @@ class Card {
     this.figures = Object.fromEntries(
       FIGURES.map(([name]) => [name, el("dd", { "data-figure": name }, "–")]),
     );
+    this.counted = el("dt");
     this.name = el("h3");
     this.state = el("span", { class: "state" });
     this.from = el("p", { class: "from muted" });
@@ -70,7 +71,7 @@ class Card {
 
   made() {
     const figures = FIGURES.map(([name, label]) =>
-      el("div", {}, el("dt", {}, label), this.figures[name]),
+      el("div", {}, name === "rate" ? this.counted : el("dt", {}, label), this.figures[name]),
     );
     figures.at(-1).append(el("div", { class: "usage", "aria-hidden": "true" }, this.filled));
     return el(
@@ -97,6 +98,8 @@ class Card {
     if (this.state.textContent !== state) {
       this.state.replaceChildren(el("span", { class: "dot" }), state);
     }
+    this.generates = model.offers.chat;
+    say(this.counted, this.generates ? "Tokens/s" : "Tokens read/s");
     this.error.hidden = !model.error;
     say(this.error, model.error ?? "");
     this.showHistory(model);
@@ -127,7 +130,7 @@ class Card {
       this.filled.style.width = "0";
       return;
     }
-    this.rate.add(at, found.n_generation_tokens);
+    this.rate.add(at, this.generates ? found.n_generation_tokens : found.n_prompt_tokens);
     const { perSecond } = this.rate;
     say(this.figures.n_running, count(found.n_running));
     say(this.figures.n_waiting, count(found.n_waiting));

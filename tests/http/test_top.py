@@ -167,8 +167,13 @@ def test_tokens_a_second_are_the_growth_over_five_seconds() -> None:
     rates = Rates()
 
     def rate(at: float, n: int) -> float | None:
-        rates.add({"at": at, "models": {"m": {"n_generation_tokens": n}}})
-        return rates.of("m")
+        chat, pooling = ({"name": n, "offers": {"chat": n == "m"}} for n in "mp")
+        found = {"n_generation_tokens": n, "n_prompt_tokens": 2 * n}
+        figures = {"at": at, "models": {"m": found, "p": found}}
+        rates.add({"models": [chat, pooling], "figures": figures})
+        generated, read = rates.of("m"), rates.of("p")
+        assert read == (None if generated is None else 2 * generated)
+        return generated
 
     assert rate(0, 100) is None
     assert rate(1, 110) == 10
