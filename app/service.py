@@ -6,25 +6,22 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
-from dependency_injector import providers
 from dependency_injector.containers import Container
 from starlette.requests import HTTPConnection
 
 from app.flights import Flights
-from app.metrics import RequestCounts, counted
+from app.metrics import RequestCounts
 from app.one_process import refuse_sibling_workers
 from app.phases import HINTS, State
-from app.restart import refuse_what_needs_a_restart
+from app.reloadable import Reloadable
 from app.status.troubles import Troubles
 from app.supervision import Supervisor
 from app.traces import traced, traces_of
-from containers.errors import NotReadyError, SettingsError
+from containers.errors import NotReadyError
 from containers.lifecycle import Record, lifecycle_of, running
-from containers.registry import Change, ModelRegistry, ServedModel
-from containers.settings import ServerSettings, Settings
+from containers.registry import ModelRegistry, ServedModel
 
 STATE_ATTRIBUTE = "vllm_di"
 
@@ -32,7 +29,7 @@ MARGIN_S = 1.0
 """Seconds the application waits longer than each of its models may take to stop."""
 
 
-class Service:
+class Service(Reloadable):
     """An application container and what an app needs to know of its life.
 
     Args:
@@ -46,33 +43,23 @@ class Service:
         requests: What is counted of them; empty where the settings say so.
         traces: Where spans of its life and its requests go; ``None`` for nowhere.
         on_change: Called after every change of ``state``, on the event loop.
-        check_reload: Called with new server settings before anything is changed to
-            them; what it raises leaves all as it was.
-        on_reload: Called with the server settings after every reload.
-        load_settings: Reads the settings anew; ``None`` if they have no source.
-        setting_files: The files it reads.
         troubles: Recent warnings and errors.
         is_leaving: Whether it is over, so that who watches should go.
     """
 
     def __init__(self, container: Container) -> None:
-        self.container = container
+        super().__init__(container)
         self.state: State = "not started"
         self.error: BaseException | None = None
         self.flights = Flights()
         self.requests = RequestCounts()
         self.traces = traces_of(container.settings().server)
         self.on_change: Callable[[], None] = lambda: None
-        self.check_reload: Callable[[ServerSettings], None] = lambda _: None
-        self.on_reload: Callable[[ServerSettings], None] = lambda _: None
-        self.load_settings: Callable[[], Settings] | None = None
-        self.setting_files: tuple[Path, ...] = ()
         self.supervisor = Supervisor()
         self.troubles = Troubles()
         self.is_leaving = False
         self._began = time.monotonic()
         self._drain_began: float | None = None
-        self._has_reloaded = False
         self._draining: asyncio.Task[None] | None = None
 
     @property
@@ -261,55 +248,6 @@ class Service:
             self._enter("stopped")
         finally:
             settled.set()
-
-    async def reload(self, settings: Settings, *, dry_run: bool = False) -> Change:
-        """Change to new settings while requests go on, all or nothing.
-
-        Args:
-            settings: The new settings.
-            dry_run: Whether only to tell what would happen.
-
-        Returns:
-            What happened, or would.
-
-        Raises:
-            NotReadyError: The app is not ready.
-            SettingsError: A key cannot change without a restart.
-            StartError: Something did not start; all is as it was before.
-        """
-        registry = self.registry
-        refuse_what_needs_a_restart(self.container.settings(), settings)
-        self.check_reload(settings.server)
-        if dry_run:
-            return await registry.reload(settings, dry_run=True)
-        with counted(registry.events.reloads):
-            change = await registry.reload(settings)
-        self._take(settings)
-        self.on_reload(settings.server)
-        return change
-
-    def _take(self, settings: Settings) -> None:
-        """Show new settings from now on; those before are not kept."""
-        if self._has_reloaded:
-            self.container.settings.reset_last_overriding()
-        self.container.settings.override(providers.Object(settings))
-        self._has_reloaded = True
-
-    async def reload_from_source(self, *, dry_run: bool = False) -> Change:
-        """Read the settings anew from where they came from, and change to them.
-
-        Raises:
-            SettingsError: They are wrong, or did not come from anywhere.
-            NotReadyError: The app is not ready.
-            StartError: Something did not start; all is as it was before.
-        """
-        if self.load_settings is None:
-            raise SettingsError(
-                reason="these settings were made in Python: there is nothing to read",
-                hint="Call Service.reload(settings), or serve with vllm-di.",
-            )
-        settings = await asyncio.to_thread(self.load_settings)
-        return await self.reload(settings, dry_run=dry_run)
 
     async def _supervise(self, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as tasks:
