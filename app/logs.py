@@ -9,11 +9,12 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from containers.log_format import Format, StandardError, formatter
+from containers.settings import ModelSettings
 from containers.settings.server.observing import LogSettings
 
 OWN = ("vllm_di", "app", "containers")
@@ -42,10 +43,18 @@ def format_of(settings: LogSettings) -> Format:
 
 
 @contextmanager
-def logs(settings: LogSettings) -> Iterator[Format]:
+def logs(
+    settings: LogSettings, models: Iterable[ModelSettings] = ()
+) -> Iterator[Format]:
     """Log as the settings say, in this process and those of its engines.
 
     It has to be entered before vLLM is imported, here or in a child.
+
+    Args:
+        settings: What is logged, and how.
+        models: The models that will be served. Where one is on other machines too,
+            which cannot read what is set up here, vLLM's lines stay as vLLM writes
+            them.
 
     Yields:
         The form of log lines.
@@ -59,7 +68,8 @@ def logs(settings: LogSettings) -> Iterator[Format]:
         logging.getLogger(name).setLevel(level.upper())
     if "vllm" in settings.levels:
         os.environ[VLLM_LEVEL] = settings.levels["vllm"].upper()
-    if any(name in os.environ for name in VLLMS_OWN):
+    is_vllms = any(name in os.environ for name in VLLMS_OWN)
+    if is_vllms or any(map(_is_elsewhere, models)):
         yield form
         return
     # A file of memory: nothing is left behind, however the process ends.
@@ -76,6 +86,14 @@ def logs(settings: LogSettings) -> Iterator[Format]:
 def are_ours() -> bool:
     """Whether the logs of this process are set up by :func:`logs`."""
     return any(isinstance(each, StandardError) for each in logging.root.handlers)
+
+
+def _is_elsewhere(model: ModelSettings) -> bool:
+    """Whether processes of its engine may be on other machines."""
+    engine = model.engine
+    backends = ("distributed_executor_backend", "data_parallel_backend")
+    uses_ray = any(engine.get(name) == "ray" for name in backends)
+    return uses_ray or (engine.get("nnodes") or 1) > 1
 
 
 def _for_vllm(form: Format) -> dict[str, Any]:

@@ -19,12 +19,13 @@ PARTS = {
     "start": ["first_answer", "5"],
     "page": ["status_page", "5"],
     "tests": ["route_tests"],
+    "observation": ["observation", "5"],
     "deaths": ["kill_engine", "4"],
     "reloads": ["template_reloads", "100"],
 }
 """Name of a part to its module and arguments."""
 
-WITH_JSON = ("small", "frontend", "start", "page")
+WITH_JSON = ("small", "frontend", "start", "page", "observation")
 
 
 def run(part: str, folder: Path) -> int:

@@ -1,7 +1,8 @@
 """Both servers over an engine that answers at once.
 
-``python -m bench.front_ends ours|ours-off|stock PORT [N_MODELS]`` serves until it is
-told to end. ``ours-off`` is ours with what ``performance`` turns off turned off.
+``python -m bench.front_ends KIND PORT [N_MODELS]`` serves until it is told to end. The
+kinds are ``stock``, ``ours``, ``ours-off`` with what ``performance`` turns off turned
+off, and those of :data:`WATCHED`.
 """
 
 import asyncio
@@ -24,13 +25,24 @@ from app import (
     TokenizerDep,
     create_app,
 )
+from app.logs import logs
 from app.server import ServerProcess, listen
 from bench.instant_engine import InstantEngine
 from containers import ApplicationContainer, ModelContainer, Settings
 from containers.source import model_folder
 from tests.engine.servers import CHAT, Server, free_port
 
-KINDS = ("ours", "ours-off", "stock")
+OFF = "unwatched"
+_TRACES = {"traces": {"protocol": "http/protobuf"}}
+_NO_LINES = {"logs": {"requests": False}}
+WATCHED: dict[str, dict[str, Any]] = {
+    OFF: {"request_metrics": False, **_NO_LINES},
+    "metrics": _NO_LINES,
+    "logs": {"request_metrics": False},
+    "traces": {"request_metrics": False, **_NO_LINES, **_TRACES},
+    "all three": _TRACES,
+}
+"""Kinds of ours by what watches its requests: server settings."""
 SLOW = {"fast_streams": False, "short_prompt_max_chars": 0}
 LOOK_S = 0.005
 MAX_MODEL_LEN = 8192
@@ -62,7 +74,12 @@ def running(*kinds: str, n_models: int = 1) -> Iterator[list[Server]]:
                 server.kill()
 
 
-def settings_of(port: int, n_models: int, performance: dict[str, Any]) -> Settings:
+def settings_of(
+    port: int,
+    n_models: int,
+    performance: dict[str, Any],
+    server: dict[str, Any],
+) -> Settings:
     """The repository's chat model, and others of its kind that nobody asks for."""
     engine = CHAT["engine"] | {"max_model_len": MAX_MODEL_LEN}
     first = CHAT | {"engine": engine}
@@ -72,11 +89,7 @@ def settings_of(port: int, n_models: int, performance: dict[str, Any]) -> Settin
     ]
     return Settings.model_validate(
         {
-            "server": {
-                "port": port,
-                "disable_uvicorn_access_log": True,
-                "ui": True,
-            },
+            "server": {"port": port, "ui": True} | server,
             "models": [first, *others],
             "performance": performance,
         }
@@ -95,10 +108,10 @@ def serve_ours(settings: Settings) -> int:
     )
     app = create_app(application, wait_until_ready=False)
     add_probes(app)
-    process = ServerProcess(
-        app, settings.server, on_ready=lambda: print("ready"), on_failure=print
-    )
-    with listen(settings.server) as listener:
+    with logs(settings.server.logs), listen(settings.server) as listener:
+        process = ServerProcess(
+            app, settings.server, on_ready=lambda: print("ready"), on_failure=print
+        )
         return uvloop.run(process.run(listener))
 
 
@@ -186,7 +199,8 @@ def main() -> None:
         serve_stock(port)
     else:
         performance = SLOW if kind == "ours-off" else {}
-        serve_ours(settings_of(port, n_models, performance))
+        server = WATCHED.get(kind, {"disable_uvicorn_access_log": True})
+        serve_ours(settings_of(port, n_models, performance, server))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     settings = load_settings(options)
     allow_vllm(options)
     line = release_line()
-    with logs(settings.server.logs) as log_format:
+    with logs(settings.server.logs, settings.models) as log_format:
         be_quiet()
         processes = EngineProcesses(fast_start=settings.performance.fast_start)
         with processes.held():  # it imports vLLM meanwhile

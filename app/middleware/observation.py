@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import secrets
 
 from starlette.types import Scope
 
@@ -81,6 +81,7 @@ class Observation:
 def _id_of(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == ID_HEADER and value:
-            text: str = value.decode("latin-1")
-            return text[:MAX_ID_CHARS]
-    return uuid.uuid4().hex
+            text: str = value[:MAX_ID_CHARS].decode("latin-1")
+            if text.isprintable():  # or it could steer a terminal
+                return text
+    return secrets.token_hex(16)

@@ -69,7 +69,7 @@ def _attributes(record: RequestRecord) -> dict[str, Any]:
     found = {
         "http.request.method": record.method,
         "http.route": record.route or None,
-        "url.path": record.path,
+        "url.path": None if record.route else record.path,
         "http.response.status_code": record.status,
         "gen_ai.request.model": record.model or None,
         "gen_ai.usage.input_tokens": record.n_prompt_tokens,

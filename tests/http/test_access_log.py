@@ -14,6 +14,9 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app import include_serving
+from app.metrics import RequestCounts
+from app.middleware import Observation
+from containers import ServerSettings
 from containers.log_format import FIELDS
 from containers.testing import FakeEngine
 from tests.http.conftest import app_of
@@ -109,6 +112,21 @@ def test_probes_and_what_the_settings_leave_out_are_not_told(
         for path in ("/livez", "/metrics", "/v1/models"):
             assert client.get(path).status_code == 200
     assert lines() == []
+
+
+def test_nobody_writes_lines_of_their_own(
+    serving_container: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, LOGGER)
+    steering = [(b"x-request-id", b"id\x9b31m")]
+    with TestClient(app_of(serving_container)) as client:
+        client.get("/a%0aERROR%1b[31m", headers=steering)
+    (record,) = [each for each in caplog.records if each.name == LOGGER]
+    assert record.getMessage().startswith("GET /a%0AERROR%1B%5B31m 404 ")
+    made = Observation(ServerSettings(), RequestCounts(), None).begin(
+        {"method": "GET", "path": "/", "headers": steering}
+    )
+    assert made.request_id.isalnum()
 
 
 @pytest.mark.parametrize(
