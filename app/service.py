@@ -20,7 +20,7 @@ from app.status.troubles import Troubles
 from app.supervision import Supervisor
 from app.traces import traced, traces_of
 from containers.errors import NotReadyError
-from containers.lifecycle import Record, lifecycle_of, running
+from containers.lifecycle import lifecycle_of, running
 from containers.registry import ModelRegistry, ServedModel
 
 STATE_ATTRIBUTE = "vllm_di"
@@ -60,7 +60,6 @@ class Service(Reloadable):
         self.is_leaving = False
         self._began = time.monotonic()
         self._drain_began: float | None = None
-        self._draining: asyncio.Task[None] | None = None
 
     @property
     def registry(self) -> ModelRegistry:
@@ -106,15 +105,6 @@ class Service(Reloadable):
     def _stop_timeout_s(self) -> float:
         seconds: float = self.container.settings().server.stop_timeout_s
         return seconds
-
-    @property
-    def records(self) -> list[Record]:
-        """What is known of each resource, model by model."""
-        return [
-            record
-            for model in self.models
-            for record in lifecycle_of(model.container).records.values()
-        ]
 
     @property
     def drained_s(self) -> float:
@@ -168,8 +158,7 @@ class Service(Reloadable):
         lifecycle_of(self.container).stop_timeout_s = self._stop_timeout_s + MARGIN_S
         settled, stop = asyncio.Event(), asyncio.Event()
         self.flights, self.error, self._began = Flights(), None, time.monotonic()
-        self._drain_began = None
-        self.is_leaving = False
+        self._drain_began, self.is_leaving = None, False
         self._enter("starting")
         live = asyncio.create_task(self._live(settled, stop), name="vllm-di service")
         try:
@@ -212,23 +201,14 @@ class Service(Reloadable):
             self.flights.end_all()
             await self.flights.land(timeout_s=1.0)
 
-    def drain_in_background(self, *, timeout_s: float) -> None:
-        """Drain as :meth:`drain` does, without waiting for it."""
-        self._draining = asyncio.create_task(
-            self.drain(timeout_s=timeout_s), name="vllm-di drain"
-        )
-
     async def _live(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
-        with self.troubles.heard():
-            await self._live_heard(settled, stop)
-
-    async def _live_heard(self, settled: asyncio.Event, stop: asyncio.Event) -> None:
         try:
             stop_timeout_s = self._stop_timeout_s + MARGIN_S
             self._models.residency.aside = self.flights.aside
             for model in self.models:
                 model.quiesce = self.flights.land_those_of_now
             async with (
+                self.troubles.heard(),
                 traced(self.traces, self.models) as end_start_up,
                 running(self.container, stop_timeout_s=stop_timeout_s),
             ):

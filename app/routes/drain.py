@@ -1,5 +1,6 @@
 """``POST /admin/drain``, for administrators."""
 
+import asyncio
 from http import HTTPStatus
 
 from fastapi import APIRouter, Request
@@ -10,6 +11,9 @@ from app.middleware import ADMIN
 from app.service import service_of
 
 router = APIRouter(route_class=ServingRoute, tags=[ADMIN])
+
+_draining: set[asyncio.Task[None]] = set()
+"""Kept, since an event loop keeps its tasks by weak references alone."""
 
 
 @router.post("/admin/drain")
@@ -22,6 +26,8 @@ async def drain(raw_request: Request) -> Response:
     service = service_of(raw_request)
     _ = service.registry  # which refuses when there is nothing to drain
     timeout_s = service.container.settings().server.drain_timeout_s
-    service.drain_in_background(timeout_s=timeout_s)
+    draining = asyncio.create_task(service.drain(timeout_s=timeout_s), name="drain")
+    _draining.add(draining)
+    draining.add_done_callback(_draining.discard)
     content = {"status": "draining", "in_flight": service.flights.n}
     return JSONResponse(content, status_code=HTTPStatus.ACCEPTED)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from traceback import walk_tb
 from types import FrameType
@@ -51,8 +51,8 @@ class Troubles:
         """Those remembered, the latest first."""
         return tuple(reversed(self._recent))
 
-    @contextmanager
-    def heard(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def heard(self) -> AsyncIterator[None]:
         """Listen to the log during the block."""
         ear = _Ear(self._recent)
         loggers = [logging.getLogger(name) for name in LOGGERS]
@@ -71,6 +71,9 @@ class _Ear(logging.Handler):
         self._heard = heard
 
     def emit(self, record: logging.LogRecord) -> None:
+        if logging.lastResort is not None and _is_heard_by_nobody(record):
+            # An ear is no output: what goes to standard error without it still does.
+            logging.lastResort.handle(record)
         args = record.args if isinstance(record.args, tuple) else ()
         self._heard.append(
             Trouble(
@@ -81,6 +84,16 @@ class _Ear(logging.Handler):
                 words=tuple(each for each in args if isinstance(each, str)),
             )
         )
+
+
+def _is_heard_by_nobody(record: logging.LogRecord) -> bool:
+    """Whether no handler but an ear is asked for a record."""
+    logger: logging.Logger | None = logging.getLogger(record.name)
+    while logger is not None:
+        if not all(isinstance(each, _Ear) for each in logger.handlers):
+            return False
+        logger = logger.parent if logger.propagate else None
+    return True
 
 
 def _provider(record: logging.LogRecord, args: tuple[object, ...]) -> str:

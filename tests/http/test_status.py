@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
@@ -238,6 +239,19 @@ async def test_a_failure_in_a_serving_object_is_told_by_its_name(folder: str) ->
         assert answer.status_code == 500
         (trouble,) = (await picture(client))["troubles"]
         assert trouble["provider"] == "serving_chat"
+
+
+async def test_listening_takes_no_line_of_the_log_away(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [])
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        logging.getLogger("app.any").error("it is %s", "late")
+        assert capsys.readouterr().err == "it is late\n"
+        seen = (await picture(client))["troubles"]
+        assert [each["text"] for each in seen] == ["it is late"]
+    assert not logging.getLogger("app").handlers
 
 
 async def test_what_a_generation_has_from_the_one_before_is_kept(folder: str) -> None:
