@@ -21,10 +21,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 import pytest
 from dependency_injector.containers import Container
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from containers import ModelContainer, ModelSettings
 from containers.testing import tiny_model
+
+# How fast examples are made says how busy the machine is, and nothing about the code.
+settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
 
 # vLLM's log handler writes where the test that imported vLLM was captured.
 logging.raiseExceptions = False
