@@ -63,7 +63,7 @@ def logs(
     handler = StandardError()
     handler.setFormatter(formatter(form))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    levels = dict.fromkeys(OWN, settings.level) | settings.levels
+    levels = dict.fromkeys(OWN, settings.level) | {COMMAND: "info"} | settings.levels
     for name, level in levels.items():
         logging.getLogger(name).setLevel(level.upper())
     if "vllm" in settings.levels:

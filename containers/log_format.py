@@ -53,7 +53,9 @@ class JsonFormatter(logging.Formatter):
         request = current_request.get()
         if request is not None:
             line["request_id"] = request.request_id
-        line |= getattr(record, FIELDS, {})
+        fields = getattr(record, FIELDS, None)
+        if isinstance(fields, dict):  # others may call something else so
+            line |= {key: fields[key] for key in fields if key not in line}
         if trace := _trace_of(self, record):
             line["exception"] = trace
         return json.dumps(line, default=str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 from urllib.parse import quote
@@ -23,16 +24,16 @@ class AccessLog:
 
     Args:
         server: Server settings.
-        quiet: Paths of such requests.
+        is_quiet: Whether it is such a request, by its path.
         prefix: Path before ours in the app.
     """
 
     def __init__(
-        self, server: ServerSettings, quiet: frozenset[str], *, prefix: str
+        self, server: ServerSettings, is_quiet: Callable[[str], bool], *, prefix: str
     ) -> None:
         left_out = server.disable_access_log_for_endpoints
         self._left_out = frozenset(prefix + path for path in left_out)
-        self._quiet = quiet
+        self._is_quiet = is_quiet
         self._logger = logging.getLogger(LOGGER)
 
     def write(self, record: RequestRecord, caller: str | None) -> None:
@@ -42,7 +43,7 @@ class AccessLog:
             record: The request.
             caller: Name of the API key it bore, if it bore one.
         """
-        level = logging.DEBUG if record.path in self._quiet else logging.INFO
+        level = logging.DEBUG if self._is_quiet(record.path) else logging.INFO
         if not self._logger.isEnabledFor(level) or record.path in self._left_out:
             return
         fields = _fields(record, caller)

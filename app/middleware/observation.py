@@ -9,13 +9,14 @@ from starlette.types import Scope
 from app.metrics.requests import RequestCounts
 from app.middleware.access_log import AccessLog
 from app.middleware.authentication import CALLER
-from app.middleware.paths import PROBES, routed_path
+from app.middleware.paths import PAGE, PROBES, OpenPaths, routed_path
 from app.traces import Traces
 from containers.request_record import RequestRecord
 from containers.settings import ServerSettings
 from containers.vllm_api.counted import note_usage
 
-QUIET = PROBES | {"/metrics", "/load", "/version"}
+_FEEDS = {"/metrics", "/load", "/version", "/admin/status", "/admin/status/events"}
+QUIET = PROBES | PAGE | _FEEDS
 """Paths that are asked every few seconds by machines, and are not counted."""
 
 ID_HEADER = b"x-request-id"
@@ -43,10 +44,10 @@ class Observation:
         is_traced = traces is not None and server.traces and server.traces.requests
         self._traces = traces if is_traced else None
         self._counts = counts if server.request_metrics else None
-        self._quiet = frozenset(prefix + path for path in QUIET)
+        self._is_quiet = OpenPaths(prefix + path for path in QUIET).has
         self._access_log: AccessLog | None = None
         if server.logs.requests and not server.disable_uvicorn_access_log:
-            self._access_log = AccessLog(server, self._quiet, prefix=prefix)
+            self._access_log = AccessLog(server, self._is_quiet, prefix=prefix)
 
     @property
     def is_wanted(self) -> bool:
@@ -57,7 +58,7 @@ class Observation:
     def begin(self, scope: Scope) -> RequestRecord:
         """A record of a request that has come."""
         record = RequestRecord(scope["method"], routed_path(scope), _id_of(scope))
-        if record.path in self._quiet:
+        if self._is_quiet(record.path):
             return record
         if self._counts is not None:
             self._counts.begin(record)
@@ -70,7 +71,7 @@ class Observation:
         if not record.route:
             record.route = getattr(scope.get("route"), "path", "")
         note_usage(record, scope.get("state", {}))
-        if self._counts is not None and record.path not in self._quiet:
+        if self._counts is not None and not self._is_quiet(record.path):
             self._counts.end(record)
         if self._access_log is not None:
             self._access_log.write(record, scope.get(CALLER))

@@ -107,9 +107,9 @@ def test_the_name_of_the_key_is_told_and_the_key_is_not(
 def test_probes_and_what_the_settings_leave_out_are_not_told(
     serving_container: Container, lines: Lines
 ) -> None:
-    server = {"disable_access_log_for_endpoints": ["/v1/models"]}
+    server = {"disable_access_log_for_endpoints": ["/v1/models"], "ui": True}
     with TestClient(app_of(serving_container, **server)) as client:
-        for path in ("/livez", "/metrics", "/v1/models"):
+        for path in ("/livez", "/metrics", "/ui", "/ui/main.js", "/v1/models"):
             assert client.get(path).status_code == 200
     assert lines() == []
 

@@ -69,3 +69,9 @@ def test_it_writes_to_what_is_standard_error_by_then(
     handler.setFormatter(TextFormatter())
     handler.handle(record_of("later"))
     assert capsys.readouterr().err.endswith("app.things: later\n")
+
+
+@pytest.mark.parametrize("fields", [{"message": "other", "more": 1}, "text", None])
+def test_what_others_call_fields_takes_nothing_away(fields: Any) -> None:
+    line = json.loads(JsonFormatter().format(record_of("m", extra={FIELDS: fields})))
+    assert line["message"] == "m"

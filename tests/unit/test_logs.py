@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.logs import VLLM_CONFIG, VLLM_LEVEL, are_ours, logs
+from app.logs import COMMAND, VLLM_CONFIG, VLLM_LEVEL, are_ours, logs
 from containers import ModelSettings
 from containers.settings.server.observing import LogSettings
 
@@ -22,7 +22,7 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put the logging of the test run back."""
     for name in [name for name in os.environ if name.startswith("VLLM_LOGGING")]:
         monkeypatch.delenv(name)
-    names = ("vllm_di", "app", "containers", "vllm", "some.thing")
+    names = (COMMAND, "vllm_di", "app", "containers", "vllm", "some.thing")
     root, loggers = logging.getLogger(), [logging.getLogger(name) for name in names]
     handlers, levels = root.handlers[:], [each.level for each in (root, *loggers)]
     vllm = logging.getLogger("vllm")
@@ -59,6 +59,7 @@ def test_levels_are_set_by_name() -> None:
         shown = {name: logging.getLogger(name).level for name in ("app", "some.thing")}
         assert shown == {"app": logging.DEBUG, "some.thing": logging.INFO}
         assert logging.getLogger("containers").level == logging.WARNING
+        assert logging.getLogger(COMMAND).isEnabledFor(logging.INFO), "ready: URL"
         assert configured()["loggers"]["vllm"]["level"] == "ERROR"
 
 
