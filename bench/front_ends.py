@@ -96,8 +96,8 @@ def settings_of(
     )
 
 
-def serve_ours(settings: Settings) -> int:
-    """Serve as ``vllm-di serve`` does, but for the engines."""
+def app_of(settings: Settings, *, wait_until_ready: bool = True) -> FastAPI:
+    """An app of ours over instant engines."""
     models = {}
     for model in settings.models:
         container = ModelContainer(settings=model, performance=settings.performance)
@@ -106,7 +106,12 @@ def serve_ours(settings: Settings) -> int:
     application = ApplicationContainer(
         settings=settings, models=providers.Object(models)
     )
-    app = create_app(application, wait_until_ready=False)
+    return create_app(application, wait_until_ready=wait_until_ready)
+
+
+def serve_ours(settings: Settings) -> int:
+    """Serve as ``vllm-di serve`` does, but for the engines."""
+    app = app_of(settings, wait_until_ready=False)
     add_probes(app)
     with logs(settings.server.logs), listen(settings.server) as listener:
         process = ServerProcess(

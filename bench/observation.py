@@ -5,12 +5,13 @@
 Two servers over an engine that answers at once, one with nothing on and one with one of
 the three, or all, are asked in turns. Log lines go to a file, spans to a collector in
 this very process, which takes its part of the machine; so look at the second of the
-processor.
+processor. The last figures are of requests without sockets, in one process.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import threading
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from pathlib import Path
 from bench.figures import Comparison, Figure, save
 from bench.front_ends import OFF, WATCHED, running
 from bench.frontend import CASES, Case
+from bench.observed_requests import processor_us
 from tests.engine.servers import Server
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -65,6 +67,19 @@ def measure(n: int) -> list[Figure]:
             with running(kind, OFF) as (on, off):
                 for case in COUNTED:
                     figures += compared(kind, case, on, off, n)
+        figures += by_request(n)
+    return figures
+
+
+def by_request(n: int) -> list[Comparison]:
+    """What a short request costs the processor, compared with one nobody watches."""
+    unwatched, *watched = asyncio.run(processor_us(n))
+    figures = []
+    for single in watched:
+        figure = Comparison(single.name, single.unit, less=True, against=OFF)
+        figure.ours, figure.other = single.values, unwatched.values
+        print(figure.line(), flush=True)
+        figures.append(figure)
     return figures
 
 
