@@ -134,6 +134,7 @@ def test_anywhere_but_on_a_terminal_every_line_is_json(
     assert "sk-admin" not in text
 
 
+@pytest.mark.soak
 def test_on_a_terminal_it_is_text(tmp_path: Path, tiny_folder: Path) -> None:
     master, slave = pty.openpty()
     chunks: list[bytes] = []
