@@ -32,6 +32,8 @@ from containers.vllm_api import installed_version, is_supported, release_line
 from containers.vllm_api.engine_processes import EngineProcesses
 from containers.vllm_api.orphans import orphaned_engines
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
 
 def add_to(commands: Any) -> None:
     """Declare the command's options."""
@@ -121,9 +123,16 @@ def announce(
     url = curl_address(server, address)
     progress.say(f"ready: {url}")
     if server.ui:
-        progress.say(f"status page: {url}/ui")
+        progress.say(f"status page: {url}/ui{_warning(server)}")
     lines = curl_lines(url, tasks, wants_key=server.wants_key)
     progress.show("", "Try it:", *(f"  {line}" for line in lines), "")
+
+
+def _warning(server: ServerSettings) -> str:
+    """Who sees the status page, if that is not only who is on this machine."""
+    if server.has_admin_keys or server.uds or server.host in LOOPBACK:
+        return ""
+    return ", for everybody who reaches this port: set server.admin_keys"
 
 
 def _tasks_of(model: ServedModel) -> Sequence[str]:

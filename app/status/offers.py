@@ -22,11 +22,16 @@ def offers(service: Service) -> dict[str, bool]:
 def model_offers(model: ServedModel) -> dict[str, bool]:
     """What a model can do: answer chats, take adapters, give its memory back asleep."""
     engine = model.settings.engine
-    can_chat = model.can("serving_chat")
-    if can_chat is None:  # not known before it has been loaded once
-        can_chat = engine.get("runner") != "pooling"
     return {
-        "chat": can_chat,
+        "chat": model.is_able and generates(model),
         "adapters": bool(engine.get("enable_lora")),
         "sleep": bool(engine.get("enable_sleep_mode")),
     }
+
+
+def generates(model: ServedModel) -> bool:
+    """Whether it generates text; by its settings, before it has been loaded once."""
+    known = model.can("serving_chat") if model.is_able else None
+    if known is None:
+        return model.settings.engine.get("runner") != "pooling"
+    return known

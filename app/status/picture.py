@@ -8,7 +8,7 @@ from typing import Any
 
 from app.service import Service
 from app.status.graph import resources
-from app.status.offers import model_offers, offers
+from app.status.offers import generates, model_offers, offers
 from containers.lifecycle import lifecycle_of
 from containers.registry import ServedModel
 from containers.version import __version__
@@ -79,6 +79,7 @@ def _model(service: Service, model: ServedModel) -> dict[str, Any]:
         "generation": model.generation.number,
         "history": [asdict(record) for record in model.history],
         "adapters": list(model.adapters),
+        "generates": generates(model),
         "offers": model_offers(model),
         "resources": resources(model.generation),
     }

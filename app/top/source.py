@@ -81,7 +81,7 @@ class Rates:
             if found is None:
                 continue
             samples = self._samples.setdefault(name, deque())
-            kind = "generation" if model["offers"]["chat"] else "prompt"
+            kind = "generation" if model["generates"] else "prompt"
             at, n = figures["at"], found[f"n_{kind}_tokens"]
             if samples and n < samples[-1][1]:
                 samples.clear()  # a new engine counts from 0

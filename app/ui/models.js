@@ -98,7 +98,7 @@ class Card {
     if (this.state.textContent !== state) {
       this.state.replaceChildren(el("span", { class: "dot" }), state);
     }
-    this.generates = model.offers.chat;
+    this.generates = model.generates;
     say(this.counted, this.generates ? "Tokens/s" : "Tokens read/s");
     this.error.hidden = !model.error;
     say(this.error, model.error ?? "");

@@ -2,7 +2,9 @@
 
 import { byId, el, say } from "./element.js";
 import { order } from "./server.js";
-import { several } from "./words.js";
+import { count, several } from "./words.js";
+
+const MOST = 2000;
 
 /** Have a conversation rendered, and show it. */
 export async function showPrompt({ model, messages, chat_template_kwargs: kwargs }) {
@@ -11,7 +13,9 @@ export async function showPrompt({ model, messages, chat_template_kwargs: kwargs
   if (kwargs) wanted.chat_template_kwargs = kwargs;
   const { tokens, token_strs: names } = await order("tokenize", wanted);
   const { prompt } = await order("detokenize", { model, tokens });
-  const chips = tokens.map((id, i) => el("li", {}, names?.[i] ?? "", el("small", {}, String(id))));
+  const shown = tokens.slice(0, MOST);
+  const chips = shown.map((id, i) => el("li", {}, names?.[i] ?? "", el("small", {}, String(id))));
+  if (tokens.length > MOST) chips.push(el("li", {}, `and ${count(tokens.length - MOST)} more`));
   say(byId("prompt-size"), several(tokens.length, "token"));
   say(byId("prompt-text"), prompt);
   byId("tokens").replaceChildren(...chips);

@@ -167,7 +167,7 @@ def test_tokens_a_second_are_the_growth_over_five_seconds() -> None:
     rates = Rates()
 
     def rate(at: float, n: int) -> float | None:
-        chat, pooling = ({"name": n, "offers": {"chat": n == "m"}} for n in "mp")
+        chat, pooling = ({"name": n, "generates": n == "m"} for n in "mp")
         found = {"n_generation_tokens": n, "n_prompt_tokens": 2 * n}
         figures = {"at": at, "models": {"m": found, "p": found}}
         rates.add({"models": [chat, pooling], "figures": figures})
