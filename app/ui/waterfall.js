@@ -53,7 +53,8 @@ function bar(each, began, total, now) {
 }
 
 function ticks(total) {
-  const marks = [0, 0.25, 0.5, 0.75, 1].map((part) => el("span", {}, `${(total * part).toFixed(1)}`));
+  const digits = total < 2 ? 2 : 1;
+  const marks = [0, 0.25, 0.5, 0.75, 1].map((part) => el("span", {}, (total * part).toFixed(digits)));
   const cells = [el("td"), el("td", {}, el("div", { class: "ticks muted" }, ...marks)), el("td")];
   return el("tr", { "aria-hidden": "true" }, ...cells);
 }

@@ -15,6 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.adapters import adapter
 from tests.page.conftest import NEEDS_CHROMIUM, SCHEMES, WIDTHS, Look, screenshot
 from tests.page.doubles import ADMIN, ANSWER, KEY, Doubles, Measured, serving
 
@@ -324,6 +325,29 @@ def test_a_model_is_held_woken_and_unloaded(doubles: Doubles, look: Look) -> Non
         expect(tab.locator(".message.assistant .words")).to_have_text(ANSWER)
         expect(state).to_have_text("ready")
         expect(card(tab).locator("summary")).to_contain_text("loaded again")
+
+
+def test_an_adapter_is_loaded_and_unloaded(tmp_path: Path, look: Look) -> None:
+    engine = {"enforce_eager": True, "enable_lora": True, "max_lora_rank": 16}
+    lora = {"name": "paris", "engine": engine}
+    doubles = Doubles(tmp_path, lora, admin_keys=[KEY], enable_runtime_lora=True)
+    folder = adapter(tmp_path / "adapter", doubles.source)
+    with serving(doubles) as (url, _):
+        watched = look(url)
+        watched.expected = ("404",)
+        tab = watched.open(KEY)
+        expect(tab.locator("#phase")).to_have_text("ready", timeout=60_000)
+        tab.get_by_role("button", name="Load adapter…").click()
+        tab.fill("#lora_name", "<b>styled</b>")
+        tab.fill("#lora_path", "/nowhere")
+        tab.click("#dialog-yes")
+        expect(tab.locator("#dialog-problem")).to_contain_text("/nowhere")
+        tab.fill("#lora_path", str(folder))
+        tab.click("#dialog-yes")
+        loaded = card(tab).locator(".adapters li")
+        expect(loaded).to_contain_text("<b>styled</b>")
+        loaded.get_by_role("button").click()
+        expect(loaded).to_have_count(0)
 
 
 def test_a_drain_is_asked_for_twice_and_shown(doubles: Doubles, look: Look) -> None:
