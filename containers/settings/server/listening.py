@@ -29,9 +29,10 @@ class ListeningSettings(Section):
         uds: Path of a Unix socket to listen on instead; host and port are not used
             then.
         root_path: Path prefix a proxy in front cuts off, such as ``/llm``.
-        uvicorn_log_level: How much uvicorn logs, by uvicorn's own names; requests are
-            logged from ``info`` on.
-        disable_uvicorn_access_log: Whether requests are not logged by uvicorn.
+        uvicorn_log_level: How much uvicorn logs, by uvicorn's own names; its own line
+            of a request, where ``logs.requests`` is off, from ``info`` on.
+        disable_uvicorn_access_log: Whether requests are not logged, by uvicorn or by
+            ``logs.requests``.
         disable_access_log_for_endpoints: Paths whose requests are not logged, such as
             ``/health``.
         h11_max_incomplete_event_size: Bytes a request's headers may have, above 0, read
