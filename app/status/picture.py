@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 from app.service import Service
@@ -20,7 +21,7 @@ def picture(service: Service) -> dict[str, Any]:
     """How the server stands now, as JSON has it; times are seconds since the epoch."""
     return {
         "at": time.time(),
-        "versions": {"vllm-di": __version__, "vllm": installed_version()},
+        "versions": versions(),
         "phase": service.state,
         "trouble": service.trouble,
         "began_at": time.time() - service.elapsed_s,
@@ -29,6 +30,12 @@ def picture(service: Service) -> dict[str, Any]:
         "models": [_model(service, model) for model in service.models],
         "troubles": _troubles(service),
     }
+
+
+@cache
+def versions() -> dict[str, str | None]:
+    """What is installed: of vLLM it is read from a file, once."""
+    return {"vllm-di": __version__, "vllm": installed_version()}
 
 
 def figures(service: Service) -> dict[str, Any]:

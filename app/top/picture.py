@@ -133,7 +133,8 @@ def resource_part(
     total_s = max(max(ends) - began, 0.001)
     table = Table.grid(padding=(0, 2, 0, 0))
     for each in kept:
-        style, taken_s = style_of(each["state"]), seconds_of(each, now)
+        style = "dim" if each["is_left_out"] else style_of(each["state"])
+        taken_s = seconds_of(each, now)
         table.add_row(
             Text(MARKS[style], style),
             clean(each["name"]),

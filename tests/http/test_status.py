@@ -197,6 +197,13 @@ async def test_nobody_but_an_administrator_sees_it(folder: str) -> None:
             assert (await client.post(path, headers=small)).status_code == 403
 
 
+async def test_who_watches_is_no_request_to_be_counted(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        await picture(client)
+        assert "/admin/status" not in (await client.get("/metrics")).text
+
+
 async def test_without_admin_keys_there_is_nothing_to_see(folder: str) -> None:
     async with Serving(folder, MODEL).client() as client:
         assert (await client.get("/admin/status")).status_code == 404

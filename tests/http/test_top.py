@@ -68,7 +68,8 @@ def test_elsewhere_than_in_a_terminal_it_prints_once(
     assert paris[5] == f"{found['kv_cache_usage'] * 100:.1f} %"
     assert rome[:3] == ["rome", "unloaded", "-"]
     for each in status["models"][0]["resources"]:
-        (row,) = rows(printed, f"●  {each['name']}")
+        mark = "·" if each["is_left_out"] else "●"
+        (row,) = rows(printed, f"{mark}  {each['name']}")
         assert row.endswith(f" {each['seconds']:.2f} s")
 
 
