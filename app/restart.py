@@ -10,7 +10,7 @@ from containers.settings.server.observing import ObservationSettings
 from containers.settings.server.surface import SurfaceSettings
 from containers.settings.server.tls import TlsSettings
 
-_FIXED = tuple(
+FIXED = tuple(
     name
     for section in (
         ListeningSettings,
@@ -21,6 +21,7 @@ _FIXED = tuple(
     )
     for name in section.model_fields
 )
+"""Keys of ``server`` that are read once."""
 
 
 def refuse_what_needs_a_restart(old: Settings, new: Settings) -> None:
@@ -31,7 +32,7 @@ def refuse_what_needs_a_restart(old: Settings, new: Settings) -> None:
     Raises:
         SettingsError: Something does; it names the key.
     """
-    for name in (*_FIXED, "open_paths", "wants_key", "has_admin_keys"):
+    for name in (*FIXED, "open_paths", "wants_key", "has_admin_keys"):
         if getattr(old.server, name) != getattr(new.server, name):
             key = {"wants_key": "api_keys", "has_admin_keys": "admin_keys"}
             raise _refusal(f"server.{key.get(name, name)}")

@@ -164,9 +164,9 @@ class ServerProcess:
         is_loading = self._service.state == "starting"
         self._ending = asyncio.ensure_future(self._drain(drain_timeout_s))
         bound_s = drain_timeout_s + CLOSE_TIMEOUT_S + self._settings.stop_timeout_s
-        _later(bound_s + FORCE_AFTER_S, end_by_force)
+        later(bound_s + FORCE_AFTER_S, end_by_force)
         if is_loading:
-            _later(PATIENCE_S, leave_if_nothing_runs)
+            later(PATIENCE_S, leave_if_nothing_runs)
 
     async def _drain(self, timeout_s: float) -> None:
         # The port stays open meanwhile, so that probes can be told to stay away.
@@ -184,7 +184,8 @@ def leave_if_nothing_runs() -> None:
         os._exit(EXIT_OK)
 
 
-def _later(delay_s: float, action: Callable[[], None]) -> None:
+def later(delay_s: float, action: Callable[[], None]) -> None:
+    """Act after a while, in a thread that holds up no end."""
     timer = threading.Timer(delay_s, action)
     timer.daemon = True
     timer.start()

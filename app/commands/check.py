@@ -11,9 +11,9 @@ from app.commands.options import (
     add_settings_options,
     add_vllm_option,
     allow_vllm,
-    be_quiet,
     load_settings,
 )
+from app.quiet import be_quiet
 
 EXIT_OK = 0
 EXIT_FAILED = 1

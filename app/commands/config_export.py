@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from app.commands.options import (
-    add_model_option,
-    add_settings_options,
-    be_quiet,
-    load_settings,
-)
+from app.commands.options import add_model_option, add_settings_options, load_settings
 from app.commands.telling import tell, tell_of_the_import
+from app.quiet import be_quiet
 
 EXIT_OK = 0
 

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from app.commands.options import be_quiet, file_to_write
+from app.commands.options import file_to_write
 from app.commands.telling import tell, tell_of_the_import
+from app.quiet import be_quiet
 from containers.errors import SettingsError
 
 EXIT_OK = 0

@@ -6,7 +6,8 @@ import argparse
 import asyncio
 from typing import Any
 
-from app.commands.options import add_settings_options, be_quiet, load_settings
+from app.commands.options import add_settings_options, load_settings
+from app.quiet import be_quiet
 from containers.application import ApplicationContainer
 from containers.lifecycle import running
 from containers.settings import Settings

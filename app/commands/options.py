@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from pathlib import Path
 
 from containers.settings import Settings
 from containers.settings.env_file import read_env_file
 from containers.vllm_api.release import ALLOW_UNSUPPORTED
-
-QUIET = {
-    "VLLM_LOGGING_LEVEL": "ERROR",
-    "TORCH_LOGS": "-all",  # errors only
-    "TORCH_CPP_LOG_LEVEL": "ERROR",
-    "PYTHONWARNINGS": "ignore::FutureWarning,ignore::DeprecationWarning",
-}
-"""Environment of a quiet start; what is set already stays as it is."""
 
 DEFAULT_CONFIG = Path("config.yaml")
 
@@ -109,18 +100,3 @@ def file_to_write(text: str) -> Path:
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise argparse.ArgumentTypeError(f"{text} is not a file in an existing folder")
     return path
-
-
-def be_quiet(**levels: str) -> None:
-    """Let vLLM and torch log errors only, unless the environment asks for more.
-
-    Counts for a vLLM that is imported later, here or in a child process.
-
-    Args:
-        levels: Environment variables to set otherwise than :data:`QUIET`.
-    """
-    for name, value in {**QUIET, **levels}.items():
-        os.environ.setdefault(name, value)
-    level = logging.getLevelName(os.environ["VLLM_LOGGING_LEVEL"].upper())
-    if isinstance(level, int):  # for what vLLM logs before it reads the level
-        logging.getLogger("vllm").setLevel(level)

@@ -12,7 +12,6 @@ from app.commands.options import (
     add_settings_options,
     add_vllm_option,
     allow_vllm,
-    be_quiet,
     file_to_write,
     load_settings,
     setting_files,
@@ -22,6 +21,7 @@ from app.http_config import curl_address
 from app.logs import logs
 from app.main import create_app
 from app.progress import StartProgress, start_progress
+from app.quiet import be_quiet
 from app.server import ServerProcess, listen
 from app.service import STATE_ATTRIBUTE, Service
 from app.timings import save_timings
@@ -46,6 +46,11 @@ def add_to(commands: Any) -> None:
         metavar="FILE",
         help="once ready, write the seconds each resource took, for vllm-di graph",
     )
+    parser.add_argument(
+        "--ray",
+        action="store_true",
+        help="serve with Ray Serve: a deployment for each model, and one before them",
+    )
     parser.set_defaults(run=run)
 
 
@@ -56,14 +61,23 @@ def run(options: argparse.Namespace) -> int:
         SettingsError: The settings are wrong or the address is taken; nothing started.
         VllmMismatchError: vLLM is not installed or not supported; nothing started.
     """
-    settings = load_settings(options)
     allow_vllm(options)
+    if options.ray:
+        return _serve_with_ray(options)
+    settings = load_settings(options)
     line = release_line()
     with logs(settings.server.logs, settings.models) as log_format:
         be_quiet()
         processes = EngineProcesses(fast_start=settings.performance.fast_start)
         with processes.held():  # it imports vLLM meanwhile
             return _serve(settings, options, line, is_logged=log_format == "json")
+
+
+def _serve_with_ray(options: argparse.Namespace) -> int:
+    from app.ray.process import RayProcess
+
+    process = RayProcess(partial(load_settings, options), setting_files(options))
+    return asyncio.run(process.run())
 
 
 def _serve(

@@ -29,7 +29,7 @@ WITHOUT_BODY = {"GET", "HEAD"}
 
 
 def add_middleware(
-    app: FastAPI, server: ServerSettings, observation: Observation
+    app: FastAPI, server: ServerSettings, observation: Observation | None
 ) -> None:
     """Add what the settings ask for to an app of our own, the outermost last.
 
@@ -48,7 +48,7 @@ def add_middleware(
         app.add_middleware(RequestIdMiddleware)
     for index, path in enumerate(server.middleware):
         app.add_middleware(imported_middleware(path, index=index))
-    if observation.is_wanted:
+    if observation is not None and observation.is_wanted:
         app.add_middleware(ObservationMiddleware, observation=observation)
 
 

@@ -5,6 +5,7 @@ from containers.settings.chat import ChatSettings
 from containers.settings.lora import LoraModule, LoraSettings
 from containers.settings.model import ModelSettings
 from containers.settings.performance import PerformanceSettings
+from containers.settings.ray import RayModelSettings, RaySettings
 from containers.settings.root import Settings
 from containers.settings.server import ApiKey, ServerSettings
 
@@ -16,6 +17,8 @@ __all__ = [
     "LoraSettings",
     "ModelSettings",
     "PerformanceSettings",
+    "RayModelSettings",
+    "RaySettings",
     "ServerSettings",
     "Settings",
 ]

@@ -12,6 +12,7 @@ from containers.settings.contradictions import contradictions
 from containers.settings.engine import SHARED_WITH_CHAT, checked_engine
 from containers.settings.lora import LoraSettings
 from containers.settings.problems import Problems, refuse, refuse_keys
+from containers.settings.ray import RayModelSettings
 from containers.settings.section import BARE_AS_EMPTY, NonEmpty, Section, as_tuple
 
 
@@ -54,6 +55,7 @@ class ModelSettings(Section):
         pinned: Whether it stays, once loaded, whatever other models need.
         memory_gib: GiB it takes when loaded, above 0, for
             ``server.memory_budget_gib``; ``None`` where there is no budget.
+        ray: Its deployment, where Ray Serve serves.
     """
 
     name: ServedName = ""
@@ -72,6 +74,7 @@ class ModelSettings(Section):
     idle_action: Literal["unload", "sleep"] = "unload"
     pinned: bool = False
     memory_gib: AboveZero | None = None
+    ray: Annotated[RayModelSettings, BARE_AS_EMPTY] = RayModelSettings()
 
     @model_validator(mode="after")
     def _settle(self) -> Self:

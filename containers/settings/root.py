@@ -15,6 +15,7 @@ from containers.settings.model import ModelSettings
 from containers.settings.origin import Origins
 from containers.settings.performance import PerformanceSettings
 from containers.settings.problems import Problems, refuse, refuse_keys
+from containers.settings.ray import RaySettings
 from containers.settings.section import BARE_AS_EMPTY, Section
 from containers.settings.server import ServerSettings
 
@@ -56,12 +57,14 @@ class Settings(Section):
     Attributes:
         server: The HTTP server.
         performance: Ways to be faster.
+        ray: Deployments of Ray Serve, where that serves.
         models: The models, the default one first; no name, an adapter's neither, may be
             there twice.
     """
 
     server: Annotated[ServerSettings, BARE_AS_EMPTY] = ServerSettings()
     performance: Annotated[PerformanceSettings, BARE_AS_EMPTY] = PerformanceSettings()
+    ray: Annotated[RaySettings, BARE_AS_EMPTY] = RaySettings()
     models: Annotated[list[ModelSettings], AfterValidator(_distinct)]
     _origins: Origins = PrivateAttr(default_factory=Origins)
 

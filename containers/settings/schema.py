@@ -16,6 +16,12 @@ from containers.settings.frontend import frontend_arguments
 from containers.settings.lora import LoraModule, LoraSettings
 from containers.settings.model import ModelSettings
 from containers.settings.performance import PerformanceSettings
+from containers.settings.ray import (
+    RayAutoscalingSettings,
+    RayIngressSettings,
+    RayModelSettings,
+    RaySettings,
+)
 from containers.settings.root import Settings
 from containers.settings.server import ApiKey, ServerSettings
 from containers.vllm_api.engine_arguments import engine_arguments
@@ -43,6 +49,10 @@ SECTIONS: tuple[type[BaseModel], ...] = (
     LoraSettings,
     LoraModule,
     CanarySettings,
+    RaySettings,
+    RayIngressSettings,
+    RayModelSettings,
+    RayAutoscalingSettings,
 )
 """Every section there is."""
 

@@ -11,12 +11,15 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
+import psutil
 import pytest
 import yaml
 from starlette.concurrency import run_in_threadpool
@@ -28,11 +31,15 @@ from tests.docs import wiring_costs
 from tests.docs.conftest import ANSWER
 from tests.docs.documents import ROOT, block, commands
 from tests.engine.servers import CONFIG, Server, free_port
+from tests.ray.cluster import doubles, left_of
 
 pytestmark = pytest.mark.heavy
 
 CLONE = "git clone <this repository> vllm-di && cd vllm-di"
 SERVE = "vllm-di serve --config config.yaml"
+RAY = "vllm-di serve --ray --config config.yaml"
+RUN = "serve run app.ray:build config=config.yaml"
+RAYS_PORT = 8000
 CURLS = [each for each in commands() if each.startswith("curl ")]
 N_DIMENSIONS = 384
 
@@ -217,6 +224,41 @@ def test_the_server_answers_the_curl_lines(
     finally:
         server.kill()
         left = server.left_behind()
+    assert left == []
+
+
+@executes(RAY, RUN)
+@pytest.mark.engine
+@pytest.mark.soak
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("command", [RAY, RUN])
+def test_ray_serves_a_config_file(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("serve", path=environment()["PATH"]) is None:
+        pytest.skip("there is no Ray on this machine")
+    port = free_port() if command == RAY else RAYS_PORT
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", port)) == 0:
+            pytest.skip(f"port {port}, on which Ray listens, is taken")
+    config = doubles(tmp_path)
+    config["server"]["port"] = port
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("PATH", environment()["PATH"])
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    url = f"http://127.0.0.1:{port}"
+    server = Server(shlex.split(command), tmp_path / "ray.log", url=url)
+    offspring: list[psutil.Process] = []
+    try:
+        server.wait_until_ready()
+        offspring = psutil.Process(server.process.pid).children(recursive=True)
+        (model,) = httpx.get(f"{url}/v1/models").json()["data"]
+        assert model["id"] == "tiny"
+        server.stop()
+    finally:
+        server.kill()
+        left = left_of(offspring)
     assert left == []
 
 

@@ -14,7 +14,7 @@ import yaml
 
 from app import cli
 from app.checks import steps
-from app.commands.options import QUIET
+from app.quiet import QUIET
 from containers import ModelContainer
 from containers.errors import VllmMismatchError
 from containers.graph import Graph

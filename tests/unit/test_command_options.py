@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from app.commands.options import QUIET, be_quiet
+from app.quiet import QUIET, be_quiet
 
 
 @pytest.fixture(autouse=True)

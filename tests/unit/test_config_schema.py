@@ -207,4 +207,8 @@ PLACE = {
     "LoraSettings": "models[].lora.",
     "LoraModule": "models[].lora.modules[].",
     "CanarySettings": "models[].canary.",
+    "RaySettings": "ray.",
+    "RayIngressSettings": "ray.ingress.",
+    "RayModelSettings": "models[].ray.",
+    "RayAutoscalingSettings": "models[].ray.autoscaling.",
 }

@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import constants
 
 from app import cli
-from app.commands.options import QUIET
+from app.quiet import QUIET
 from containers import Settings
 
 pytestmark = pytest.mark.heavy

@@ -152,7 +152,7 @@ def test_a_bare_section_means_its_defaults() -> None:
         (
             {"models": [MODEL], "zzzzzzz": 1},
             "zzzzzzz",
-            "Known keys here: models, performance, server.",
+            "Known keys here: models, performance, ray, server.",
         ),
     ],
 )

@@ -29,7 +29,8 @@ def test_the_lock_leaves_out_what_breaks_the_cpu_build(name: str) -> None:
 def test_both_locks_and_the_torch_step_name_the_same_versions() -> None:
     cpu, dev = pinned("cpu.lock"), pinned("dev.lock")
     assert cpu.keys() & dev.keys()
-    assert all(cpu[name] == dev[name] for name in cpu.keys() & dev.keys())
+    for name in cpu.keys() & dev.keys():  # on which Pythons may differ
+        assert Requirement(cpu[name]).specifier == Requirement(dev[name]).specifier
     [torch] = pinned("torch.txt").values()
     assert torch.removesuffix("+cpu") == pinned("overrides.txt")["torch"]
 

@@ -1,0 +1,202 @@
+"""``vllm-di serve --ray``: an application of Ray Serve, until a signal comes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from app.file_changes import changes
+from app.http_config import curl_address
+from app.ray.application import application_of
+from app.server import (
+    EXIT_FAILED,
+    EXIT_OK,
+    FORCE_AFTER_S,
+    end_by_force,
+    later,
+    listen,
+)
+from containers.errors import ServingError, SettingsError
+from containers.settings import Settings
+
+LOCAL = "local"
+
+
+class RayProcess:
+    """Deploys an application, again whenever its settings change, and takes it away.
+
+    Args:
+        load: Reads the settings.
+        files: The files they come from.
+
+    Raises:
+        SettingsError: The settings are wrong or cannot be served with Ray, or the
+            address is taken; nothing was started.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Settings],
+        files: Sequence[Path],
+    ) -> None:
+        self._load = load
+        self._files = files
+        self._settings = load()
+        self._application = application_of(self._settings)
+        listen(self._settings.server).close()
+        self._ending = asyncio.Event()
+        self._hangup = asyncio.Event()
+
+    async def run(self) -> int:
+        """Serve, and return the exit status: 0 after a healthy end, else 1."""
+        is_local = self._connect()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._ending.set)
+        loop.add_signal_handler(signal.SIGHUP, self._hangup.set)
+        try:
+            return await self._serve()
+        finally:
+            later(self._bound_s(), end_by_force)
+            await asyncio.to_thread(self._disconnect, is_local=is_local)
+
+    async def _serve(self) -> int:
+        deploying = asyncio.create_task(self._deploy(self._application))
+        ending = asyncio.create_task(self._ending.wait())
+        await asyncio.wait({deploying, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if self._ending.is_set():
+            return EXIT_OK
+        if not deploying.result():
+            return EXIT_FAILED
+        server = self._settings.server
+        _say(f"ready: {curl_address(server, (server.host, server.port))}")
+        reloading = asyncio.create_task(self._reload_again_and_again())
+        await ending
+        reloading.cancel()
+        return EXIT_OK
+
+    def _connect(self) -> bool:
+        """Connect to a cluster, or make one; whether it is one of our own."""
+        import ray
+        from ray import serve
+
+        settings = self._settings
+        address = settings.ray.address or os.environ.get("RAY_ADDRESS") or LOCAL
+        is_local = address == LOCAL
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
+        options: dict[str, Any] = {
+            "address": address,
+            "log_to_driver": False,
+            "logging_level": logging.WARNING,
+        }
+        if is_local:
+            options |= {"num_cpus": _cpus(settings), "include_dashboard": False}
+        _say("starting Ray" if is_local else f"connecting to Ray at {address}")
+        try:
+            ray.init(**options)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise SettingsError(
+                key="ray.address",
+                reason=f"is {address}, and there is no Ray to serve with: {error}",
+                hint="Name a cluster's address, or leave it and RAY_ADDRESS out.",
+            ) from error
+        serve.start(
+            http_options={
+                "host": settings.server.host,
+                "port": settings.server.port,
+                "keep_alive_timeout_s": settings.server.timeout_keep_alive_s,
+            }
+        )
+        return is_local
+
+    async def _deploy(self, application: Any) -> bool:
+        """Deploy it, and wait until it answers; whether it does."""
+        from ray import serve
+
+        ray = self._settings.ray
+        run = partial(
+            serve.run,
+            application,
+            name=ray.application,
+            route_prefix=ray.route_prefix,
+        )
+        try:
+            await asyncio.to_thread(run)
+        except RuntimeError as error:
+            _say(f"the deployment failed: {error}")
+            return False
+        return True
+
+    async def _reload_again_and_again(self) -> None:
+        async for cause in self._causes():
+            _say(cause)
+            try:
+                settings = self._load()
+                application = application_of(settings)
+            except ServingError as error:
+                _say(f"everything stays as it was: {error}")
+                continue
+            self._settings = settings
+            if await self._deploy(application):
+                _say("deployed again")
+
+    async def _causes(self) -> AsyncIterator[str]:
+        """Why to deploy again, whenever there is a cause."""
+        queue: asyncio.Queue[str] = asyncio.Queue()
+
+        async def on_hangup() -> None:
+            while True:
+                await self._hangup.wait()
+                self._hangup.clear()
+                queue.put_nowait("told to read the settings again")
+
+        async def on_change() -> None:
+            async for files in changes(lambda: self._files):
+                if self._settings.server.reload_on_change:
+                    queue.put_nowait(f"{', '.join(files)} changed")
+
+        watching = asyncio.gather(on_hangup(), on_change())
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+
+    def _bound_s(self) -> float:
+        """Seconds the end takes at the most; longer, and the cluster is gone."""
+        server = self._settings.server
+        return server.drain_timeout_s + server.stop_timeout_s + 2 * FORCE_AFTER_S
+
+    def _disconnect(self, *, is_local: bool) -> None:
+        """Take the application away, once its requests are answered."""
+        import ray
+        from ray import serve
+
+        serve.delete(self._settings.ray.application)
+        if is_local:
+            serve.shutdown()
+        ray.shutdown()
+
+
+def _cpus(settings: Settings) -> int:
+    """CPUs a cluster of our own has: at least as many as its replicas ask for."""
+    wanted = sum(
+        each.num_cpus * each.most_replicas
+        for each in (settings.ray.ingress, *(model.ray for model in settings.models))
+    )
+    return max(os.cpu_count() or 1, math.ceil(wanted))
+
+
+def _say(text: str) -> None:
+    print(f"vllm-di: {text}", file=sys.stderr, flush=True)
