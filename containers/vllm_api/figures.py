@@ -13,7 +13,8 @@ _WAITING = "vllm:num_requests_waiting"
 _KV_CACHE = "vllm:kv_cache_usage_perc"
 _PROMPT = "vllm:prompt_tokens"
 _GENERATION = "vllm:generation_tokens"
-_WANTED = {_RUNNING, _WAITING, _KV_CACHE, _PROMPT, _GENERATION}
+WANTED = {_RUNNING, _WAITING, _KV_CACHE, _PROMPT, _GENERATION}
+"""Names of the metric families they are read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def engine_figures() -> dict[str, EngineFigures]:
 
 
 def _figures(metrics: EngineMetrics) -> EngineFigures:
-    found: dict[str, list[float]] = {name: [0.0] for name in _WANTED}
+    found: dict[str, list[float]] = {name: [0.0] for name in WANTED}
     for name, value in _samples(metrics.collectors):
         found[name].append(value)
     return EngineFigures(
@@ -59,7 +60,7 @@ def _figures(metrics: EngineMetrics) -> EngineFigures:
 
 def _samples(collectors: Sequence[Any]) -> Iterator[tuple[str, float]]:
     for collector in collectors:
-        if collector._name in _WANTED:  # noqa: SLF001  # the name it is registered by
+        if collector._name in WANTED:  # noqa: SLF001  # the name it is registered by
             for family in collector.collect():
                 for sample in family.samples:
                     if sample.name.removesuffix("_total") == family.name:

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from vllm.v1.metrics.loggers import PrometheusStatLogger
 
 from containers.vllm_api.configuration import create_vllm_config
+from containers.vllm_api.figures import WANTED, engine_figures
 from containers.vllm_api.metrics import EngineMetrics, keep_metrics, take_metrics
 
 Start = Callable[[str], EngineMetrics]
@@ -54,6 +55,19 @@ def test_a_second_engine_leaves_those_of_the_first(start: Start) -> None:
     start("rome")
     assert models(RUNNING) == ["paris", "rome"]
     assert models("vllm:e2e_request_latency_seconds") == ["paris", "rome"]
+
+
+def test_the_figures_of_an_engine_are_families_that_vllm_has(start: Start) -> None:
+    metrics = start("paris")
+    by_name = {each._name: each for each in metrics.collectors}
+    assert by_name.keys() >= WANTED
+    for n, name in enumerate(sorted(WANTED), start=1):
+        (family,) = by_name[name].collect()
+        series = by_name[name].labels(**family.samples[0].labels)
+        getattr(series, "set", series.inc)(n)
+    found = engine_figures()["paris"]
+    assert (found.n_generation_tokens, found.kv_cache_usage) == (1, 2)
+    assert (found.n_running, found.n_waiting, found.n_prompt_tokens) == (3, 4, 5)
 
 
 def test_a_family_without_the_models_name_gets_it(start: Start) -> None:
