@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 
+from app.headers import header
 from containers import vllm_api
 
 UNSUPPORTED_MEDIA_TYPE = "Unsupported Media Type: Only 'application/json' is allowed"
@@ -86,7 +87,8 @@ async def read_json(request: Request) -> Any:
         RequestValidationError: It is no JSON, or no ``application/json``.
     """
     content = await request.body()
-    media_type = request.headers.get("content-type", "").lower().split(";")[0].strip()
+    content_type = header(request.scope, b"content-type")
+    media_type = content_type.lower().split(";")[0].strip()
     if media_type != "application/json":
         raise RequestValidationError([UNSUPPORTED_MEDIA_TYPE])
     if not content:

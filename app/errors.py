@@ -165,7 +165,13 @@ class ServingRoute(APIRoute):
     """A route whose every error has OpenAI's shape.
 
     The shape belongs to these routes alone: a host app's own routes keep theirs.
+
+    Attributes:
+        is_direct: Whether its endpoint is called without FastAPI's handler, unless a
+            dependency is overridden.
     """
+
+    is_direct = False
 
     def of_app(self, app: FastAPI) -> ServingRoute:
         """The same route in an app, at a fraction of what including it costs."""
@@ -175,6 +181,7 @@ class ServingRoute(APIRoute):
         direct = direct_handler(route)
         if direct is not None:
             route.app = route._direct_app(direct, app, route.app)  # noqa: SLF001  # its copy
+            route.is_direct = True
         return route
 
     def _direct_app(self, handler: Handler, app: FastAPI, fastapis: ASGIApp) -> ASGIApp:

@@ -19,6 +19,7 @@ from app.documents import add_offline_docs, document_options
 from app.errors import respond, serving_error_response
 from app.inclusion import include_routes
 from app.middleware import Guards, Observation, add_middleware
+from app.middleware.shortcut import add_shortcut
 from app.openapi import complete_openapi
 from app.routes import router
 from app.service import STATE_ATTRIBUTE, Service
@@ -120,6 +121,7 @@ def _serve(
     setattr(app.state, STATE_ATTRIBUTE, service)
     app.exception_handlers.setdefault(ServingError, _respond_serving_error)
     guards.guard_routes(routes)
+    add_shortcut(app, routes)
     complete_openapi(app)
     _wrap_lifespan(app, service, wait_until_ready=wait_until_ready)
 

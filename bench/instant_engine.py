@@ -15,6 +15,8 @@ WORDS = (" the", " capital", " of", " France", " is", " Paris", ",", "\n", ' "a"
 class InstantEngine(FakeEngine):
     """A double whose tokens cost next to nothing: a word each, ``max_tokens`` of them.
 
+    Results are made once a request and given again and again, as nobody changes them.
+
     Between two tokens of a stream everybody else gets a turn, as with an engine whose
     tokens come one by one.
     """
@@ -29,11 +31,16 @@ class InstantEngine(FakeEngine):
         if sampling_params.output_kind != deltas:
             yield said(request_id, prompt_token_ids, text=WORDS[0] * n, n=n, ends=True)
             return
-        for number in range(n):
+        results = [
+            said(request_id, prompt_token_ids, text=text, n=1, ends=False)
+            for text in WORDS
+        ]
+        for number in range(n - 1):
             await asyncio.sleep(0)
-            text = WORDS[number % len(WORDS)]
-            ends = number == n - 1
-            yield said(request_id, prompt_token_ids, text=text, n=1, ends=ends)
+            yield results[number % len(WORDS)]
+        await asyncio.sleep(0)
+        text = WORDS[(n - 1) % len(WORDS)]
+        yield said(request_id, prompt_token_ids, text=text, n=1, ends=True)
 
 
 def said(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import http_response
+from app.headers import header
 
 CLOSE = {"Connection": "close"}
 """The rest of a refused body is not read, so nothing can follow on its connection."""
@@ -36,7 +36,7 @@ class BodyMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body bounded, or refuse it."""
-        length = Headers(scope=scope).get("content-length", "")
+        length = header(scope, b"content-length")
         max_bytes = self._max_bytes
         if max_bytes is not None and length.isdigit() and int(length) > max_bytes:
             await http_response(_too_large(max_bytes))(scope, receive, send)
