@@ -28,7 +28,6 @@ _SERVER = {
         "is uvicorn's, and Ray's proxy reads the requests",
         "Leave it out.",
     ),
-    "ui": ("shows one process, and here there are many", "See Ray's own dashboard."),
     "memory_budget_gib": (
         "is of one server's models, and here each replica has its own place",
         "Leave it out, and let models[].ray.autoscaling begin with min_replicas: 0.",

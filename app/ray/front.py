@@ -51,7 +51,7 @@ class Front:
     """
 
     def __init__(self, settings: Settings, models: Models) -> None:
-        server = settings.server
+        server = settings.server.model_copy(update={"ui": False})
         self._models = models
         self._began = time.monotonic()
         self._has_started = False

@@ -23,10 +23,11 @@ OF_THE_INGRESS = (
     "max_concurrent_requests",
     "middleware",
     "enable_request_id_headers",
+    "ui",
     "allowed_origins",
     "allow_credentials",
 )
-"""Keys of ``server`` that the ingress sees to."""
+"""Keys of ``server`` that the ingress sees to, or nobody: a page shows one process."""
 
 
 def settings_of_replica(settings: Settings, name: str, *, admin_key: str) -> Settings:

@@ -197,6 +197,13 @@ async def test_keys_are_asked_for_by_the_ingress_alone(tiny_folder: Path) -> Non
         assert (await client.post("/admin/reload", headers=admin)).status_code == 409
 
 
+async def test_there_is_no_page_of_one_process(tiny_folder: Path) -> None:
+    application = Application(settings(tiny_folder, ui=True))
+    async with application.client() as client:
+        assert (await client.get("/ui")).status_code == 404
+        assert (await client.post(CHAT, json=BODY)).status_code == 200
+
+
 async def test_limits_are_set_by_the_ingress(tiny_folder: Path) -> None:
     limits = {"max_body_bytes": 200, "request_timeout_s": 0.5}
     application = Application(settings(tiny_folder, **limits))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from containers.settings import Settings
 from containers.settings.parallelism import parallelism_of
 from containers.settings.travel import packed, unpacked
 
+ROOT = Path(__file__).parents[2]
 MODEL: dict[str, Any] = {"name": "tiny", "source": "some/folder"}
 Patch = pytest.MonkeyPatch
 
@@ -144,7 +146,6 @@ class TestRefusals:
                 {"memory_budget_gib": 2.0},
                 "server.memory_budget_gib",
             ),
-            ({}, {"ui": True}, "server.ui"),
             ({}, {"enable_runtime_lora": True}, "server.enable_runtime_lora"),
             ({"load": "lazy"}, {}, "models.0.load"),
             ({"idle_timeout_s": 9.0}, {}, "models.0.idle_timeout_s"),
@@ -243,6 +244,15 @@ def test_a_replica_asks_for_no_key_but_its_own() -> None:
     assert server.request_timeout_s is None
     (key,) = server.admin_keys or ()
     assert getattr(key, "name", "") == "the ingress"
+
+
+def test_the_config_file_that_is_shipped_can_be_served_with_ray() -> None:
+    shipped = Settings.load(ROOT / "config.yaml", environment={})
+    refuse_what_cannot_work(shipped)
+    server = settings_of_replica(
+        shipped, shipped.models[0].name, admin_key="own"
+    ).server
+    assert not server.ui
 
 
 def test_a_model_that_is_gone_is_told() -> None:
