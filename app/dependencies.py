@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from app.injection import readable
 from app.service import service_of
 from containers.chat_template import ChatTemplate
 from containers.lifecycle import Running
@@ -54,11 +55,15 @@ else:
 Dependency = Callable[[HTTPConnection], Awaitable[Any]]
 
 
+def _able(models: ModelRegistry) -> ModelRegistry:
+    models.require_some()
+    return models
+
+
+@readable(lambda hand: _able(hand.models))
 async def registry(connection: HTTPConnection) -> ModelRegistry:
     """Models this app serves."""
-    found = service_of(connection).registry
-    found.require_some()
-    return found
+    return _able(service_of(connection).registry)
 
 
 async def default_model(connection: HTTPConnection) -> AsyncIterator[Running]:
@@ -73,6 +78,7 @@ async def default_model(connection: HTTPConnection) -> AsyncIterator[Running]:
 def loaded(provider: str) -> Callable[[Running], Awaitable[Any]]:
     """Dependency on a loaded object of the default model, by its provider's name."""
 
+    @readable(lambda hand: getattr(hand.loaded, provider))
     async def dependency(objects: Annotated[Running, Depends(default_model)]) -> Any:
         return getattr(objects, provider)
 
@@ -83,6 +89,7 @@ def loaded(provider: str) -> Callable[[Running], Awaitable[Any]]:
 def serving(provider: str) -> Dependency:
     """Dependency on a serving object of the first model that has it."""
 
+    @readable(lambda hand: hand.models.serving(provider, None))
     async def dependency(connection: HTTPConnection) -> Any:
         return service_of(connection).registry.serving(provider, None)
 

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute
 from app.documents import add_offline_docs, document_options
 from app.errors import respond, serving_error_response
 from app.inclusion import include_routes
+from app.injection import read_injected
 from app.middleware import Guards, Observation, add_middleware
 from app.middleware.shortcut import add_shortcut
 from app.openapi import complete_openapi
@@ -143,6 +144,7 @@ def _wrap_lifespan(app: FastAPI, service: Service, *, wait_until_ready: bool) ->
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[Any]:
+        read_injected(app, app.router.routes)
         async with (
             service.lifespan(wait_until_ready=wait_until_ready),
             own(app) as state,

@@ -108,6 +108,19 @@ class ModelRegistry:
             await self.residency.load(model)
             yield self._able(provider, name).loaded
 
+    def at_hand(self) -> Running:
+        """Loaded objects of the default model, which nothing makes go.
+
+        Raises:
+            NotReadyError: It is not ready, or may go and has to be used by :meth:`use`.
+        """
+        model = self._able("models", None)
+        if not model.stays:
+            hint = "Ask for it with use(), so that it stays meanwhile."
+            raise NotReadyError(provider=model.name, state="may go", hint=hint)
+        note_model(model.name)
+        return model.loaded
+
     def model(self, name: str) -> ServedModel:
         """The model with a served name, or with such an adapter.
 

@@ -79,6 +79,8 @@ class ServedModel:
         self._able: frozenset[str] | None = None
         self._adapters: dict[str, Any] = {}
         self._retiring: set[asyncio.Task[None]] = set()
+        self._settings: ModelSettings
+        self._read_from: object = None
 
     def __repr__(self) -> str:
         return f"ServedModel({self.name!r}, {self.state})"
@@ -91,8 +93,11 @@ class ServedModel:
     @property
     def settings(self) -> ModelSettings:
         """The model's settings."""
-        settings: ModelSettings = self.container.settings()
-        return settings
+        provider = self.generation.container.settings
+        source = (provider, provider.last_overriding)
+        if source != self._read_from:
+            self._settings, self._read_from = provider(), source
+        return self._settings
 
     @property
     def name(self) -> str:
