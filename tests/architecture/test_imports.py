@@ -17,7 +17,7 @@ HEAVY = {"vllm", "torch", "transformers", "tokenizers", "ray"}
 )
 def test_importing_a_package_loads_nothing_heavy(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", f"import {module}"],
+        [sys.executable, "-X", "importtime", "-c", f"from {module} import *"],
         capture_output=True,
         text=True,
         check=True,
@@ -36,3 +36,20 @@ def test_exports_are_complete_and_sorted(module: str) -> None:
     assert len(names) == len(set(names))
     for name in names:
         assert hasattr(package, name)
+
+
+def test_settings_alone_need_no_containers() -> None:
+    code = "import sys; from containers import Settings; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    imported = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "pydantic" in imported
+    assert imported & {"dependency_injector", "fastapi"} == set()
+
+
+def test_a_name_that_is_not_exported_is_an_error_as_everywhere() -> None:
+    package = __import__("containers")
+    assert {*package.__all__} <= {*dir(package)}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = package.nothing
