@@ -210,9 +210,15 @@ class ServingRoute(APIRoute):
             except Exception as error:
                 if _is_the_hosts(error, request):
                     raise
-                return await self.respond(request, error)
+                return await self._answer(request, error)
 
         return handle
+
+    async def _answer(self, request: Request, error: Exception) -> Response:
+        try:
+            return await self.respond(request, error)
+        except ServingError as further:  # such as that there is no vLLM to say it with
+            return serving_error_response(further)
 
     async def respond(self, request: Request, error: Exception) -> Response:
         """Answer to an exception of this route."""

@@ -10,7 +10,9 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import Request
+
+from app.same_host import opened
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -50,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     request = Request(url, method="POST", headers=headers)  # noqa: S310  # http, as checked
     try:
-        with urlopen(request, timeout=options.timeout_s) as answer:  # noqa: S310  # as above
+        with opened(request, timeout_s=options.timeout_s) as answer:
             print(json.dumps(json.load(answer), indent=1))
     except HTTPError as error:
         return _failed(_message(error.read(), str(error)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 
 from starlette.types import Scope
@@ -14,6 +15,8 @@ from app.traces import Traces
 from containers.request_record import RequestRecord
 from containers.settings import ServerSettings
 from containers.vllm_api.counted import note_usage
+
+logger = logging.getLogger(__name__)
 
 _FEEDS = {"/metrics", "/load", "/version", "/admin/status", "/admin/status/events"}
 QUIET = PROBES | PAGE | _FEEDS
@@ -67,7 +70,16 @@ class Observation:
         return record
 
     def end(self, record: RequestRecord, scope: Scope) -> None:
-        """Tell all who watch that its answer has ended."""
+        """Tell all who watch that its answer has ended; what fails there harms none."""
+        try:
+            self._end(record, scope)
+        except Exception:
+            logger.exception("a request could not be told of")
+        finally:
+            if record.span is not None and self._traces is not None:
+                self._traces.end(record)
+
+    def _end(self, record: RequestRecord, scope: Scope) -> None:
         if not record.route:
             record.route = getattr(scope.get("route"), "path", "")
         note_usage(record, scope.get("state", {}))
@@ -75,8 +87,6 @@ class Observation:
             self._counts.end(record)
         if self._access_log is not None:
             self._access_log.write(record, scope.get(CALLER))
-        if record.span is not None and self._traces is not None:
-            self._traces.end(record)
 
 
 def _id_of(scope: Scope) -> str:

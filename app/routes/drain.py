@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 from app.errors import ServingRoute
 from app.middleware import ADMIN
 from app.service import service_of
+from containers.errors import NotReadyError
 
 router = APIRouter(route_class=ServingRoute, tags=[ADMIN])
 
@@ -24,7 +25,9 @@ async def drain(raw_request: Request) -> Response:
     ``/readyz`` is 503. The answer does not wait for them.
     """
     service = service_of(raw_request)
-    _ = service.registry  # which refuses when there is nothing to drain
+    if service.state != "ready":
+        hint = "Only a server that is ready can be drained."
+        raise NotReadyError(provider="the model", state=service.state, hint=hint)
     timeout_s = service.container.settings().server.drain_timeout_s
     draining = asyncio.create_task(service.drain(timeout_s=timeout_s), name="drain")
     _draining.add(draining)

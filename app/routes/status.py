@@ -3,9 +3,10 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from app.errors import ServingRoute
+from app.json_response import JsonAnswer
 from app.middleware import ADMIN
 from app.service import service_of
 from app.status.feed import events
@@ -22,7 +23,7 @@ async def status(raw_request: Request) -> Response:
     """Show the models, their resources, generations and figures, and recent errors."""
     service = service_of(raw_request)
     content = {**picture(service), "figures": figures(service)}
-    return JSONResponse(content, headers=NOT_KEPT)
+    return JsonAnswer(content, headers=NOT_KEPT)
 
 
 @router.get("/admin/status/events")

@@ -10,8 +10,10 @@ from typing import Any
 from app.service import Service
 from app.status.graph import resources
 from app.status.offers import generates, model_offers, offers
+from app.told import told
 from containers.lifecycle import lifecycle_of
 from containers.registry import ServedModel
+from containers.settings.secrets import hidden
 from containers.version import __version__
 from containers.vllm_api import installed_version
 from containers.vllm_api.figures import engine_figures
@@ -24,8 +26,9 @@ def picture(service: Service) -> dict[str, Any]:
         "versions": versions(),
         "phase": service.state,
         "trouble": service.trouble,
+        "n_changes": service.n_changes,
         "began_at": time.time() - service.elapsed_s,
-        "error": None if service.error is None else str(service.error),
+        "error": None if service.error is None else told(service.error, service),
         "offers": offers(service),
         "models": [_model(service, model) for model in service.models],
         "troubles": _troubles(service),
@@ -59,6 +62,7 @@ def stamp(service: Service) -> tuple[Any, ...]:
     """Differs when a new :func:`picture` would show anything else; cheap to make."""
     return (
         service.state,
+        service.n_changes,
         service.troubles.recent,
         tuple(_stamp(service, model) for model in service.models),
     )
@@ -79,16 +83,16 @@ def _model(service: Service, model: ServedModel) -> dict[str, Any]:
     return {
         "name": model.name,
         "names": model.settings.names,
-        "source": model.settings.source,
+        "source": str(hidden("source", model.settings.source)),
         "state": model.state,
         "trouble": service.trouble_of(model),
-        "error": None if model.error is None else str(model.error),
+        "error": None if model.error is None else told(model.error, service),
         "generation": model.generation.number,
         "history": [asdict(record) for record in model.history],
         "adapters": list(model.adapters),
         "generates": generates(model),
         "offers": model_offers(model),
-        "resources": resources(model.generation),
+        "resources": resources(model.generation, service),
     }
 
 
@@ -100,7 +104,7 @@ def _troubles(service: Service) -> list[dict[str, Any]]:
             "level": trouble.level,
             "model": next((name for name in names if name in trouble.words), ""),
             "provider": trouble.provider,
-            "text": trouble.text,
+            "text": told(trouble.text, service),
         }
         for trouble in service.troubles.recent
     ]

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from traceback import walk_tb
 from types import FrameType
 
+import containers
 from containers.errors import StartError
 from containers.vllm_api.error_response import is_engine_death
 
 LOGGERS = ("app", "containers")
 N_REMEMBERED = 50
 MAX_CHARS = 2000
+
+_FOLDERS = (Path(__file__).parents[1], Path(containers.__file__).parent)
+OURS = tuple(f"{folder}{os.sep}" for folder in _FOLDERS)
+"""Where our own code is."""
 
 _PROVIDERS = {"containers.serving.": "serving_", "containers.resources.": ""}
 """Where the code of providers is, and how their names begin."""
@@ -71,9 +78,17 @@ class _Ear(logging.Handler):
         self._heard = heard
 
     def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._hear(record)
+        except Exception:  # noqa: BLE001  # to log raises nothing, as everywhere
+            self.handleError(record)
+
+    def _hear(self, record: logging.LogRecord) -> None:
         if logging.lastResort is not None and _is_heard_by_nobody(record):
             # An ear is no output: what goes to standard error without it still does.
             logging.lastResort.handle(record)
+        if not record.pathname.startswith(OURS):
+            return  # a host may have loggers of these names too
         args = record.args if isinstance(record.args, tuple) else ()
         self._heard.append(
             Trouble(

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.request import Request
+
+from app.same_host import opened
 
 PATH = "/admin/status"
 TIMEOUT_S = 5.0
@@ -50,7 +52,7 @@ class Source:
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         request = Request(self.url + PATH, headers=headers)  # noqa: S310  # http, as the command checks
         try:
-            with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310  # as above
+            with opened(request, timeout_s=TIMEOUT_S) as answer:
                 status: Any = json.load(answer)
         except HTTPError as error:
             reason = HINTS.get(error.code, f"it answered {error.code}")
@@ -131,9 +133,11 @@ class Follower:
         while not self._is_over.is_set():
             try:
                 status = self._source.ask()
+                self.rates.add(status)
             except NotToldError as error:
                 self.trouble = str(error)
+            except (AttributeError, KeyError, TypeError):
+                self.trouble = "it tells what this version does not know"
             else:
-                self.rates.add(status)
                 self.status, self.trouble = status, ""
             self._is_over.wait(self._interval_s)

@@ -19,8 +19,7 @@ let heard = 0;
 
 const on = {
   status(found) {
-    const generations = (each) => JSON.stringify(each?.models.map((m) => [m.name, m.history]));
-    const isChanged = generations(found) !== generations(status);
+    const isChanged = found.n_changes !== status?.n_changes;
     status = found;
     heard = performance.now();
     byId("page").hidden = byId("sections").hidden = false;

@@ -10,14 +10,16 @@ from pydantic import SecretStr
 
 _SECRET_NAME = re.compile(
     r"(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))"
-    r"(?i:password|passwd|passphrase|pwd|secret|authorization|credentials?|token"
+    r"(?i:password|passwd|passphrase|pwd|secret|authorization|credentials?|auth|token"
+    r"|(?:api|access|auth|bearer)[_-]?tokens"
     r"|(?:api|access|secret|private|signing)[_-]?key)$"
 )
 _NO_SECRET = re.compile(r"(bos|eos|pad|unk|sep|cls|mask|image|audio|video)_token$")
 _URL = r"[a-z][a-z0-9+.-]*://"
 _SECRET_IN_URL = re.compile(
     rf"{_URL}[^/\s@]+@"
-    rf"|{_URL}\S*[?&][^=&\s]*(?:key|token|secret|password|signature|sig)=[^&\s]",
+    rf"|{_URL}\S*[?&][^=&\s]*(?:key|token|secret|password|signature|sig)=[^&\s]"
+    r"|\bbearer\s+\S|\b\w*(?:token|secret|password|api_key)=\S",
     re.IGNORECASE,
 )
 

@@ -100,12 +100,13 @@ class _Printer:
                 place = (*location, inner)
                 yield from self._entry(inner, each, place, indent + _INDENT)
         else:
-            yield Line(f"{head} {_flow(value)}", self._origin(location))
+            shown = _flow(hidden(str(key), value))
+            yield Line(f"{head} {shown}", self._origin(location))
 
     def _item(self, item: Any, location: Location, indent: str) -> Iterator[Line]:
         if isinstance(item, Section):
             return self.section(item, location, indent + _INDENT)
-        text = f"{indent}{_INDENT}{_flow(item)}"
+        text = f"{indent}{_INDENT}{_flow(hidden(str(location[-2]), item))}"
         return iter([Line(text, self._origin(location))])
 
     def _engine(

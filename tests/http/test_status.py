@@ -13,6 +13,8 @@ import pytest
 from prometheus_client import Counter, Gauge
 from prometheus_client.parser import text_string_to_metric_families
 
+import app
+from app import create_app
 from app.status import feed
 from containers.lifecycle import lifecycle_of
 from containers.vllm_api.metrics import take_metrics
@@ -248,13 +250,67 @@ async def test_a_failure_in_a_serving_object_is_told_by_its_name(folder: str) ->
         assert trouble["provider"] == "serving_chat"
 
 
+def log(text: str, *words: object, place: str) -> None:
+    """Log an error as code in a file would."""
+    logger = logging.getLogger("app.any")
+    record = logger.makeRecord(
+        logger.name, logging.ERROR, place, 1, text, words, exc_info=None
+    )
+    logger.handle(record)
+
+
+async def test_a_host_that_calls_its_own_code_app_is_not_listened_to(
+    folder: str,
+) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        log("customer %s", 42, place="/srv/app/billing.py")
+        log("%s", "ours", place=app.__file__)
+        (seen,) = (await picture(client))["troubles"]
+        assert seen["text"] == "ours"
+
+
+async def test_no_secret_of_the_settings_is_told_with_an_error(folder: str) -> None:
+    model = {"name": "a", "engine": {"enforce_eager": True, "hf_token": "hunter2"}}
+    serving = Serving(folder, model, api_keys=["small"], **KEYS)
+    serving.app = create_app(serving.application, wait_until_ready=False)
+    serving.fails = [RuntimeError("https://u:pw9@hub/x?token=hunter2 gave 401")]
+    async with serving.client() as client:
+        await eventually(lambda: serving.service.state == "failed")
+        anyone = await client.get("/startupz")
+        admin = await client.get("/admin/status", headers=ADMIN)
+    for answer in (anyone, admin):
+        assert "gave 401" in answer.text
+        assert "hunter2" not in answer.text
+        assert "pw9" not in answer.text
+
+
+async def test_a_server_that_starts_cannot_be_drained(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        serving.service.state = "starting"
+        refused = await client.post("/admin/drain", headers=ADMIN)
+        assert refused.status_code == 503
+        serving.service.state = "ready"
+        assert await said(client)
+
+
+async def test_a_change_of_the_server_s_own_settings_shows(folder: str) -> None:
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client() as client:
+        before = (await picture(client))["n_changes"]
+        changed = serving.settings(MODEL, drain_timeout_s=7, **KEYS)
+        await serving.service.reload(changed)
+        assert (await picture(client))["n_changes"] != before
+
+
 async def test_listening_takes_no_line_of_the_log_away(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(logging.root, "handlers", [])
     serving = Serving(folder, MODEL, **KEYS)
     async with serving.client() as client:
-        logging.getLogger("app.any").error("it is %s", "late")
+        log("it is %s", "late", place=app.__file__)
         assert capsys.readouterr().err == "it is late\n"
         seen = (await picture(client))["troubles"]
         assert [each["text"] for each in seen] == ["it is late"]

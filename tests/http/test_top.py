@@ -7,8 +7,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -41,6 +42,55 @@ def server(
             generation_tokens=5678,
         )
         yield url, measured
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """Sends whoever asks to another place, and notes the keys it was shown."""
+
+    keys: ClassVar[list[str | None]] = []
+    answer: ClassVar[bytes] = b""
+
+    def do_GET(self) -> None:
+        self.keys.append(self.headers["Authorization"])
+        if self.answer:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(self.answer)
+            return
+        self.send_response(302)
+        self.send_header(
+            "Location", f"http://localhost:{self.server.server_address[1]}/"
+        )
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    Elsewhere.keys.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_a_key_is_not_taken_to_where_a_server_points(elsewhere: str) -> None:
+    source = Source(elsewhere, "sekret", "KEY")
+    with pytest.raises(NotToldError, match="302"):
+        source.ask()
+    assert Elsewhere.keys == ["Bearer sekret"]
+
+
+async def test_an_answer_of_another_shape_is_told(
+    elsewhere: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Elsewhere, "answer", b'{"models": []}')
+    follower = Follower(Source(elsewhere, "", "KEY"), interval_s=0.01)
+    follower.start()
+    await eventually(lambda: "does not know" in follower.trouble)
+    follower.stop()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from containers.errors import SettingsError
 from containers.settings import ModelSettings, Settings
 from containers.settings.engine import revealed, without_secrets
+from containers.settings.secrets import hidden
 from containers.settings.show import shown
 
 SECRET = "hunter2"  # noqa: S105  # the very thing to look for
@@ -99,3 +100,36 @@ def test_they_are_secret_types(model: ModelSettings) -> None:
     config = model.engine["model_loader_extra_config"]
     assert isinstance(config["s3"]["secret_access_key"], SecretStr)
     assert config["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("api_tokens", ["hunter2"]),
+        ("auth", "hunter2"),
+        ("headers", ["Authorization: Bearer hunter2"]),
+        ("env", ["HF_TOKEN=hunter2"]),
+        ("endpoint", "s3://me:hunter2@bucket/x"),
+    ],
+)
+def test_secrets_are_told_by_their_look_too(name: str, value: Any) -> None:
+    assert SECRET not in repr(hidden(name, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_num_batched_tokens", 512), ("eos_token", "</s>"), ("path", "a=b/c@d")],
+)
+def test_what_is_none_is_not_hidden(name: str, value: Any) -> None:
+    assert hidden(name, value) == value
+
+
+def test_an_address_with_a_password_is_masked_wherever_it_stands() -> None:
+    model = ModelSettings(name="m", source=f"s3://me:{SECRET}@bucket/x")
+    settings = Settings.model_validate(
+        {
+            "server": {"traces": {"endpoint": f"http://me:{SECRET}@collector"}},
+            "models": [model.model_dump()],
+        }
+    )
+    assert SECRET not in shown(settings)
