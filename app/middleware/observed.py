@@ -49,8 +49,8 @@ class ObservationMiddleware:
             record.status = record.status or HTTPStatus.INTERNAL_SERVER_ERROR
             raise
         finally:
+            self._observation.end(record, scope)  # while its lines are the request's
             current_request.reset(token)
-            self._observation.end(record, scope)
 
 
 def _note_start(record: RequestRecord, message: Message) -> None:
