@@ -140,6 +140,7 @@ IMPORT, EXPORT = (
 )
 
 
+@pytest.mark.soak
 @executes(IMPORT, EXPORT)
 def test_a_command_is_imported_and_exported(tmp_path: Path) -> None:
     assert "wrote config.yaml" in shell(IMPORT, tmp_path)
@@ -263,6 +264,7 @@ def test_ray_serves_a_config_file(
 
 
 @pytest.mark.engine
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_the_program_without_http_prints_the_answer_of_the_real_engine(
     tmp_path: Path,

@@ -93,6 +93,7 @@ def ask(served: Served) -> None:
     assert served.client.post(path, json=QUESTION | {"model": "no"}).status_code == 404
 
 
+@pytest.mark.soak
 def test_anywhere_but_on_a_terminal_every_line_is_json(
     tmp_path: Path, tiny_folder: Path
 ) -> None:
