@@ -79,6 +79,7 @@ def test_every_block_is_a_file_a_command_or_an_error() -> None:
 
 
 @pytest.mark.engine
+@pytest.mark.soak
 @pytest.mark.timeout(240)
 def test_the_tutorial_leads_to_green_tests(folder: Path) -> None:
     plain, record = (text.strip() for _, text in blocks("sh"))
