@@ -39,8 +39,6 @@ logging.raiseExceptions = False
 MODEL = "tiny"
 SHARING_SERVERS = {"test_chat", "test_equal_answers", "test_process", "test_two_models"}
 """Modules of the engine tier whose servers are the same, and so run in one process."""
-RAY = "ray"
-"""Group of the tests that start Ray: what one of them starts, another would find."""
 HEAVY_FOLDERS = {"contract", "docs", "http", "serving", "testing"}
 """Folders whose tests import vLLM, which alone takes 6 to 13 s, or start processes."""
 
@@ -97,8 +95,6 @@ class ByServers(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         module = nodeid.partition("::")[0]
-        if nodeid.endswith(f"@{RAY}"):
-            return RAY
         return "servers" if Path(module).stem in SHARING_SERVERS else module
 
 

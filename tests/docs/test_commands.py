@@ -231,7 +231,6 @@ def test_the_server_answers_the_curl_lines(
 @executes(RAY, RUN)
 @pytest.mark.engine
 @pytest.mark.soak
-@pytest.mark.xdist_group("ray")
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("command", [RAY, RUN])
 def test_ray_serves_a_config_file(
