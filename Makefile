@@ -16,7 +16,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-anno
 	--no-header --generate-hashes --index-strategy unsafe-best-match
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup setup-dev test soak lint types format lock
+.PHONY: help serve setup setup-dev test soak test-ray lint types format lock
 .PHONY: test-vllm contract-all vllm-diff fuzz-api bench
 
 help: ## Show this text
@@ -39,7 +39,10 @@ test: setup-dev ## Run every test: fast ones, heavy ones, those with an engine
 	$(BIN)/python -m pytest -m "engine and not soak" -n 2 --dist loadgroup
 
 soak: setup-dev ## Run what `make test` leaves out: what takes long and seldom breaks
-	$(BIN)/python -m pytest -m soak -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -m soak --ignore tests/ray -n 2 --dist loadgroup
+
+test-ray: setup-dev ## Run the tests that start Ray, which finds what others of them start
+	$(BIN)/python -m pytest tests/ray
 
 test-vllm: VENV = .venv-vllm-$(VERSION)
 test-vllm: export VLLM_TARGET_DEVICE = cpu
