@@ -24,11 +24,19 @@ class _Stay(HTTPRedirectHandler):
 _opener = build_opener(_Stay)
 
 
-def opened(request: Request, *, timeout_s: float) -> HTTPResponse:
+def asked(url: str, *, key: str, timeout_s: float, method: str = "GET") -> HTTPResponse:
     """The answer to a request.
+
+    Args:
+        url: An address of HTTP, as the command has checked.
+        key: The key it carries; empty for none.
+        timeout_s: Seconds to wait for an answer.
+        method: Its method.
 
     Raises:
         HTTPError: It is no success; a redirection is none either.
         URLError: There is no answer.
     """
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    request = Request(url, method=method, headers=headers)  # noqa: S310  # HTTP, see above
     return cast("HTTPResponse", _opener.open(request, timeout=timeout_s))

@@ -10,9 +10,8 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import Request
 
-from app.same_host import opened
+from app.same_host import asked
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -49,10 +48,8 @@ def run(options: argparse.Namespace) -> int:
     """Ask the server, print what it did, and return 0, or 1 if it did not."""
     url = f"{options.url}/admin/reload?dry_run={str(options.dry_run).lower()}"
     key = os.environ.get(KEY_VARIABLE, "")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    request = Request(url, method="POST", headers=headers)  # noqa: S310  # http, as checked
     try:
-        with opened(request, timeout_s=options.timeout_s) as answer:
+        with asked(url, key=key, timeout_s=options.timeout_s, method="POST") as answer:
             print(json.dumps(json.load(answer), indent=1))
     except HTTPError as error:
         return _failed(_message(error.read(), str(error)))
