@@ -17,7 +17,6 @@ from fastapi import FastAPI
 
 from app.certificates import refresh_certificates
 from app.file_changes import changes, files_of
-from app.heap import Heap
 from app.http_config import check_certificates, listening_socket, uvicorn_config
 from app.service import STATE_ATTRIBUTE, Service
 from containers.errors import ServingError
@@ -77,10 +76,7 @@ class ServerProcess:
     ) -> None:
         self._service: Service = getattr(app.state, STATE_ATTRIBUTE)
         self._service.on_change = self._on_change
-        self._heap = Heap(
-            changes=lambda: self._service.n_changes,
-            is_busy=lambda: self._service.flights.n > 0,
-        )
+        self._heap = self._service.heap()
         self._settings = settings
         self._on_ready = on_ready
         self._say = on_failure

@@ -12,6 +12,7 @@ from dependency_injector.containers import Container
 from starlette.requests import HTTPConnection
 
 from app.flights import Flights
+from app.heap import Heap
 from app.metrics import RequestCounts
 from app.one_process import refuse_sibling_workers
 from app.phases import HINTS, State
@@ -73,6 +74,10 @@ class Service(Reloadable):
                 provider="the model", state=self.state, hint=HINTS.get(self.state, "")
             )
         return self._models
+
+    def heap(self) -> Heap:
+        """The heap of a process that is this server's own, to be frozen once ready."""
+        return Heap(changes=lambda: self.n_changes, is_busy=lambda: self.flights.n > 0)
 
     @property
     def n_changes(self) -> int:

@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack
 from secrets import token_hex
 from typing import Any
 
-from app.heap import Heap
 from app.main import create_app
 from app.quiet import be_quiet
 from app.ray.container import container_of
@@ -62,10 +61,7 @@ class ModelReplica:
         await self._life.enter_async_context(
             self._app.router.lifespan_context(self._app)
         )
-        heap = Heap(
-            changes=lambda: self._service.n_changes,
-            is_busy=lambda: self._service.flights.n > 0,
-        )
+        heap = self._service.heap()
         heap.freeze()
         self._beside = [
             asyncio.create_task(heap.tend()),
