@@ -22,8 +22,11 @@ MODELS: list[dict[str, Any]] = yaml.safe_load(CONFIG.read_text())["models"]
 CHAT, POOLING = MODELS
 START_TIMEOUT_S = 240.0
 STOP_TIMEOUT_S = 40.0
-LEAVE_TIMEOUT_S = 15.0
+LEAVE_TIMEOUT_S = 60.0
+"""Seconds to leave on a machine that swaps; elsewhere a tenth of one will do."""
+
 _LOOK_S = 0.1
+TRACKER = "from multiprocessing.resource_tracker import main"
 
 
 class Server:
@@ -101,15 +104,20 @@ class Server:
             if process.pid != self.process.pid and _lives_in(self.process.pid, process)
         ]
 
-    def left_behind(self) -> list[str]:
-        """Processes that outlived it, after a moment to leave; they are killed."""
-        deadline = time.monotonic() + LEAVE_TIMEOUT_S
+    def left_behind(self, within_s: float = LEAVE_TIMEOUT_S) -> list[str]:
+        """Processes that outlived it, after a while to leave; they are killed.
+
+        Not told of: multiprocessing's resource tracker, which holds nothing and ends
+        when all it keeps the books of are gone.
+        """
+        deadline = time.monotonic() + within_s
         while (left := self.children()) and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
+        told = [each for each in map(_described, left) if TRACKER not in each]
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        return [str(process) for process in left]
+        return told
 
 
 def serve(folder: Path, *, port: int | None = None, **sections: object) -> Server:
@@ -171,3 +179,21 @@ def _lives_in(session: int, process: psutil.Process) -> bool:
         return os.getsid(process.pid) == session and not is_zombie
     except (ProcessLookupError, psutil.NoSuchProcess):
         return False
+
+
+def _described(process: psutil.Process) -> str:
+    """What a process is and what it waits for, as the text of a failed assertion."""
+    try:
+        seconds = sum(process.cpu_times()[:2])
+        open_files = [
+            str(each.readlink())
+            for each in Path(f"/proc/{process.pid}/fd").iterdir()
+            if each.is_symlink()
+        ]
+        return (
+            f"{process.pid}, child of {process.ppid()}, {process.status()} after "
+            f"{time.time() - process.create_time():.0f} s of which {seconds:.1f} s "
+            f"computing: {' '.join(process.cmdline())[:300]}; has {open_files}"
+        )
+    except (psutil.Error, OSError) as error:
+        return f"{process.pid}, about to end: {error}"

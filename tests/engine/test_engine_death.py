@@ -182,4 +182,4 @@ def assert_processes_end(server: Server, *, within_s: float) -> None:
     deadline = time.monotonic() + within_s
     while server.children() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert server.children() == []
+    assert server.left_behind(within_s=0) == []
