@@ -46,12 +46,12 @@ def serve(config: Path) -> int:
     from app.server import ServerProcess, listen
     from app.service import STATE_ATTRIBUTE
 
-    load = partial(Settings.load, config, environment={})
-    settings = load()
+    read = partial(Settings.load, config, environment={})
+    settings = read()
     double = providers.Callable(FakeEngine, _echo, delay_s=TOKEN_DELAY_S)
     with ModelContainer.engine.override(double):
         app = create_app(settings, wait_until_ready=False)
-        getattr(app.state, STATE_ATTRIBUTE).load_settings = load
+        getattr(app.state, STATE_ATTRIBUTE).load_settings = read
         listener = listen(settings.server)
         told = f"ready http://127.0.0.1:{listener.getsockname()[1]}"
         process = ServerProcess(
@@ -125,31 +125,47 @@ def _body(*, long: bool) -> dict[str, object]:
     return {"messages": [message], "max_tokens": 512, "stream": long}
 
 
-async def measure(url: str, template: Path, n: int) -> None:
-    """Reload N times under load, and print what came of it."""
+async def load(url: str) -> None:
+    """Keep the server busy until standard input is closed; print what came of it."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=N_STREAMS)
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
         clients = Clients(client)
         tasks = [asyncio.create_task(clients.stream()) for _ in range(N_STREAMS)]
         tasks.append(asyncio.create_task(clients.ask()))
-        await asyncio.sleep(2)
-        seconds = []
-        for number in range(n):
-            _write(template, str(number % N_MARKS))
-            began = time.perf_counter()
-            answer = await client.post("/admin/reload", headers=AS_ADMIN)
-            answer.raise_for_status()
-            seconds.append(time.perf_counter() - began)
-            await asyncio.sleep(0.1)
+        await asyncio.to_thread(sys.stdin.read)
         clients.is_over = True
         await asyncio.gather(*tasks)
-    ms = sorted(each * 1000 for each in seconds)
     print(
-        f"{n} reloads: median {statistics.median(ms):.1f} ms, 90 % under "
-        f"{ms[int(n * 0.9)]:.1f}, most {ms[-1]:.1f}; {clients.n_streams} streams and "
-        f"{clients.n_answers} answers, {len(clients.prompts)} different prompts, "
+        f"{clients.n_streams} streams and {clients.n_answers} answers, "
+        f"{len(clients.prompts)} different prompts, "
         f"{len(clients.faults)} at fault {clients.faults[:3]}"
     )
+
+
+def measure(url: str, template: Path, n: int) -> None:
+    """Reload N times under load, which another process makes, and print the seconds."""
+    command = [sys.executable, "-m", "bench.template_reloads", "load", url]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE) as clients,  # noqa: S603  # this module
+        httpx.Client(base_url=url, timeout=60) as client,
+    ):
+        time.sleep(4)
+        ms = sorted(_reload(client, template, number) * 1000 for number in range(n))
+        print(
+            f"{n} reloads: median {statistics.median(ms):.1f} ms, 90 % under "
+            f"{ms[int(n * 0.9)]:.1f}, most {ms[-1]:.1f}",
+            flush=True,
+        )
+        clients.communicate()
+
+
+def _reload(client: httpx.Client, template: Path, number: int) -> float:
+    _write(template, str(number % N_MARKS))
+    began = time.perf_counter()
+    client.post("/admin/reload", headers=AS_ADMIN).raise_for_status()
+    seconds = time.perf_counter() - began
+    time.sleep(0.1)
+    return seconds
 
 
 def _write(template: Path, mark: str) -> None:
@@ -160,6 +176,9 @@ def main() -> int:
     """Start the server and measure."""
     if sys.argv[1:2] == ["serve"]:
         return serve(Path(sys.argv[2]))
+    if sys.argv[1:2] == ["load"]:
+        asyncio.run(load(sys.argv[2]))
+        return 0
     n = int(sys.argv[1]) if len(sys.argv) > 1 else N_RELOADS
     with tempfile.TemporaryDirectory() as folder:
         template, config = Path(folder, "chat.jinja"), Path(folder, "config.yaml")
@@ -177,7 +196,7 @@ def main() -> int:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603  # this module
             try:
                 url = next(line for line in server.stdout or () if "ready " in line)
-                asyncio.run(measure(url.split()[1], template, n))
+                measure(url.split()[1], template, n)
             finally:
                 server.terminate()
     return 0

@@ -45,6 +45,7 @@ class Lifecycle:
         self.stop_timeout_s = stop_timeout_s
         self._container = container
         self._state = State.NOT_STARTED
+        self._graph: Graph | None = None
         self._holders: dict[str, Holder] = {}
         self._records: dict[str, Record] = {}
         self._listeners: list[Callable[[Record], None]] = []
@@ -56,6 +57,11 @@ class Lifecycle:
     def state(self) -> State:
         """Where the container stands; ``failed`` also if a resource ended by itself."""
         return self._state
+
+    @property
+    def graph(self) -> Graph:
+        """The container's graph as the last start has read it, or as it is before."""
+        return self._graph or Graph.of(self._container)
 
     @property
     def records(self) -> Mapping[str, Record]:
@@ -136,7 +142,7 @@ class Lifecycle:
             self._was_ready = was_ready = self._state is State.READY
             if self._state is State.FAILED and self._holders:
                 await self._close_all(self.stop_timeout_s)
-            graph = Graph.of(self._container)
+            self._graph = graph = Graph.of(self._container)
             wanted = roots or graph.roots
             graph.check(wanted)
             batch = self._missing(graph, wanted)

@@ -11,7 +11,6 @@ from typing import Any
 from dependency_injector import containers, providers
 
 from containers.errors import StopError
-from containers.graph import Graph
 from containers.lifecycle.blame import note_trouble
 from containers.lifecycle.container import lifecycle_of
 from containers.lifecycle.lifecycle import Lifecycle
@@ -80,7 +79,7 @@ async def running(
     if is_ours or lifecycle.n_blocks:
         lifecycle.n_blocks += 1
     try:
-        yield Running(_objects(container, lifecycle, roots))
+        yield Running(_objects(lifecycle, roots))
     except BaseException as error:
         try:
             await _leave(lifecycle, stop_timeout_s)
@@ -97,10 +96,8 @@ async def _leave(lifecycle: Lifecycle, stop_timeout_s: float | None) -> None:
             await lifecycle.stop(timeout_s=stop_timeout_s)
 
 
-def _objects(
-    container: containers.Container, lifecycle: Lifecycle, roots: tuple[str, ...]
-) -> dict[str, Any]:
-    graph = Graph.of(container)
+def _objects(lifecycle: Lifecycle, roots: tuple[str, ...]) -> dict[str, Any]:
+    graph = lifecycle.graph
     wanted = graph.upstream(roots or graph.roots)
     loaded = lifecycle.objects
     objects: dict[str, Any] = {}

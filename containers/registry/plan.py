@@ -46,10 +46,10 @@ def plan_of(old: Container, new: Container, *, engine_died: bool = False) -> Pla
         new: One of the same class with the new settings, not started.
         engine_died: Whether its engine has to be replaced whatever the settings say.
     """
-    graph, before = Graph.of(new), _settings_by_name(old)
+    graph, before = Graph.of(new), _settings_by_name(old, lifecycle_of(old).graph)
     changed = {
         name
-        for name, settings in _settings_by_name(new).items()
+        for name, settings in _settings_by_name(new, graph).items()
         if settings != before.get(name)
     }
     if _reads_otherwise(old):
@@ -81,9 +81,8 @@ def _reads_otherwise(container: Container) -> bool:
         return True  # building it anew will tell
 
 
-def _settings_by_name(container: Container) -> dict[str, dict[str, Any]]:
+def _settings_by_name(container: Container, graph: Graph) -> dict[str, dict[str, Any]]:
     """What each builder is given of the settings, and nothing of loaded objects."""
-    graph = Graph.of(container)
     given = {name: _given(graph.nodes[name].chain[0]) for name in graph.resources}
     of_the_engine = _of_the_engine(container.settings())
     return given | dict.fromkeys(ENGINE & given.keys(), of_the_engine)

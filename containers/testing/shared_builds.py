@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import contextmanager
-from copy import copy
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from typing import Any
 
 from dependency_injector.containers import Container
@@ -24,7 +23,7 @@ class SharedBuilds:
 
     def share(self, container: Container) -> None:
         """Let a container take what another one of the same settings has built."""
-        self._share(container.vllm_config, finish=_remember)
+        self._share(container.vllm_config, finish=_find_out_once)
         self._share(container.chat_template)
 
     def _share(
@@ -89,12 +88,11 @@ def _as_async_generator(build: Callable[..., Any]) -> Callable[..., Any]:
     return built
 
 
-def _remember(config: Any) -> None:
-    """Let a ``VllmConfig`` find out once what every serving object asks it anew."""
-    config.compute_hash = cache(config.compute_hash)
-    for name in ("try_get_generation_config", "get_diff_sampling_param"):
-        found = getattr(config.model_config, name)()
-        setattr(config.model_config, name, partial(copy, found))
+def _find_out_once(config: Any) -> None:
+    """Spare every serving object of every test what one of them has found out."""
+    from containers.vllm_api.remembered import remember
+
+    remember(config)
     _probe_templates_once()
 
 

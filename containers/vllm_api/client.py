@@ -9,6 +9,7 @@ from typing import Any
 from containers import vllm_api
 from containers.request_record import current_request
 from containers.vllm_api.counted import counted_encoding, counted_generation
+from containers.vllm_api.remembered import remember
 
 
 class EngineView:
@@ -29,6 +30,7 @@ class EngineView:
     """
 
     def __init__(self, engine: Any, *, renderer: Any, vllm_config: Any) -> None:
+        remember(vllm_config)
         self._engine = engine
         self.renderer = renderer
         self.vllm_config = vllm_config
