@@ -3,13 +3,13 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.errors import ServingRoute
 from app.json_response import JsonAnswer
 from app.middleware import ADMIN
 from app.service import service_of
-from app.status.feed import events
+from app.status.feed import Feed
 from app.status.picture import figures, picture
 from app.status.settings import settings_content
 
@@ -32,11 +32,8 @@ async def status_events(raw_request: Request) -> Response:
 
     The stream ends after 10 seconds; ask anew then.
     """
-    return StreamingResponse(
-        events(service_of(raw_request)),
-        media_type="text/event-stream",
-        headers={**NOT_KEPT, "X-Accel-Buffering": "no"},
-    )
+    headers = {**NOT_KEPT, "X-Accel-Buffering": "no"}
+    return Feed(service_of(raw_request), headers)
 
 
 @router.get("/admin/settings")

@@ -8,6 +8,9 @@ from collections.abc import AsyncGenerator
 from time import monotonic
 from typing import Any
 
+from starlette.responses import StreamingResponse
+from starlette.types import Send
+
 from app.service import Service
 from app.status.picture import figures, picture, stamp
 
@@ -21,18 +24,49 @@ LIFETIME_S = 10.0
 A server that is told to end waits for its connections, and one of these would have no
 end by itself.
 """
+PATIENCE_S = 2.0
+"""Seconds more that whoever reads it has to take what was told."""
+
+
+class Feed(StreamingResponse):
+    """The events as a response, which ends also where nobody reads on.
+
+    Such a connection is closed without the end of its answer: there is no room for one.
+
+    Args:
+        service: The running side of an app.
+        headers: Headers of the response.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, service: Service, headers: dict[str, str]) -> None:
+        self._events = events(service)
+        super().__init__(self._events, headers=headers)
+
+    async def stream_response(self, send: Send) -> None:
+        """Send event by event, for a bounded time."""
+        try:
+            async with asyncio.timeout(LIFETIME_S + PATIENCE_S) as limit:
+                await super().stream_response(send)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        finally:
+            await self._events.aclose()
 
 
 async def events(
-    service: Service, *, lifetime_s: float = LIFETIME_S
+    service: Service, *, lifetime_s: float | None = None
 ) -> AsyncGenerator[str, None]:
     """Server-sent events: ``status`` now and after changes, ``figures`` each second.
 
     Args:
         service: The running side of an app.
-        lifetime_s: Seconds after which they end; they end too when the server does.
+        lifetime_s: Seconds after which they end, by default 10; they end too when the
+            server does.
     """
-    end = monotonic() + lifetime_s
+    end = monotonic() + (LIFETIME_S if lifetime_s is None else lifetime_s)
     due, seen = 0.0, None
     while not service.is_leaving and (now := monotonic()) < end:
         stamped = stamp(service)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
+import threading
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
@@ -185,6 +187,42 @@ async def test_a_server_with_an_open_feed_stops_at_once(folder: str) -> None:
 
     async with asyncio.timeout(10):
         await asyncio.to_thread(first_line)
+
+
+async def test_a_feed_that_nobody_reads_on_ends(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "LIFETIME_S", 0.5)
+    monkeypatch.setattr(feed, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(feed, "figures", lambda _: {"much": "x" * 20_000_000})
+    ended = threading.Event()
+    close = feed.Feed.stream_response
+
+    async def stream_response(response: Any, send: Any) -> None:
+        try:
+            await close(response, send)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(feed.Feed, "stream_response", stream_response)
+    serving = Serving(folder, MODEL, **KEYS)
+
+    def read_a_little() -> bytes:
+        with (
+            served(serving.app) as url,
+            socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0)) as reader,
+        ):
+            request = "GET /admin/status/events HTTP/1.1\r\nHost: h\r\n"
+            reader.sendall(f"{request}Authorization: Bearer mighty\r\n\r\n".encode())
+            parts = [reader.recv(1000)]
+            assert ended.wait(10), "it waits for its reader for ever"
+            while part := reader.recv(1_000_000):
+                parts.append(part)
+            return b"".join(parts)
+
+    told = await asyncio.to_thread(read_a_little)
+    assert told.startswith(b"HTTP/1.1 200 OK")
+    assert not told.endswith(b"0\r\n\r\n"), "the answer was broken off, and looks it"
 
 
 async def test_nobody_but_an_administrator_sees_it(folder: str) -> None:
