@@ -12,7 +12,13 @@ from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.errors import CLIENT_CLOSED_REQUEST, SHUTTING_DOWN, unavailability, unavailable
+from app.errors import (
+    CLIENT_CLOSED_REQUEST,
+    SHUTTING_DOWN,
+    told,
+    unavailability,
+    unavailable,
+)
 from app.flights import Flights
 from app.json_response import JsonAnswer
 from app.keep_alive import KeepAlive
@@ -69,7 +75,7 @@ async def answer(
         return result
     status = getattr(getattr(result, "error", None), "code", None)
     if isinstance(status, int):
-        content = shape.error(result.model_dump()["error"])
+        content = shape.error(told(result.model_dump()["error"]))
         return JsonAnswer(content, status_code=status)
     headers = load_headers(request) if reports_load else None
     return JsonAnswer(shape.content(result), headers=headers)
@@ -126,7 +132,7 @@ class EventStream(StreamingResponse):
             raise
         except Exception as error:
             logger.exception("A stream failed")
-            problem = error_content(error)[0]["error"]
+            problem = told(error_content(error)[0]["error"])
         finally:
             await self._events.aclose()
         if problem:

@@ -25,6 +25,7 @@ from containers.errors import (
     UnknownModelError,
     UnsupportedTaskError,
 )
+from containers.masks import masked
 from containers.request_record import current_request
 from containers.vllm_api.error_response import (
     error_content,
@@ -52,7 +53,7 @@ def error_response(
     """Answer with OpenAI's error body.
 
     Args:
-        message: What went wrong, for the client.
+        message: What went wrong, for the client; secrets in it are masked.
         status: HTTP status, also the body's ``code``.
         kind: The body's ``type``; the status' phrase by default.
         param: Request field at fault.
@@ -62,7 +63,7 @@ def error_response(
         vllm/entrypoints/serve/engine/protocol.py ``ErrorResponse`` (0.32.0).
     """
     error = {
-        "message": message,
+        "message": masked(message),
         "type": kind or _phrase(status),
         "param": param,
         "code": int(status),
@@ -92,7 +93,12 @@ async def respond(error: Exception) -> Response:
     content, status = error_content(error)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("A request failed: %s", error, exc_info=error)
-    return JsonAnswer(content, status_code=status)
+    return JsonAnswer({"error": told(content["error"])}, status_code=status)
+
+
+def told(error: Error) -> Error:
+    """An error of vLLM's as a client is told it, without secrets of ours."""
+    return {**error, "message": masked(error["message"])}
 
 
 def serving_error_response(error: ServingError) -> JsonAnswer:
@@ -116,7 +122,7 @@ def serving_error_response(error: ServingError) -> JsonAnswer:
 def unavailability(message: str) -> Error:
     """Error of a server that cannot now, while another one or a later try can."""
     return {
-        "message": message,
+        "message": masked(message),
         "type": "ServiceUnavailableError",
         "param": None,
         "code": int(HTTPStatus.SERVICE_UNAVAILABLE),

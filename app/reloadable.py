@@ -13,8 +13,10 @@ from dependency_injector.containers import Container
 from app.metrics import counted
 from app.restart import refuse_what_needs_a_restart
 from containers.errors import SettingsError
+from containers.masks import Secrets
 from containers.registry import Change, ModelRegistry
 from containers.settings import ServerSettings, Settings
+from containers.settings.secrets import secrets_in
 
 
 class Reloadable(ABC):
@@ -27,6 +29,7 @@ class Reloadable(ABC):
         on_reload: Called with the server settings after every reload.
         load_settings: Reads the settings anew; ``None`` if they have no source.
         setting_files: The files it reads.
+        secrets: Those of all settings so far.
     """
 
     def __init__(self, container: Container) -> None:
@@ -35,6 +38,8 @@ class Reloadable(ABC):
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
         self.load_settings: Callable[[], Settings] | None = None
         self.setting_files: tuple[Path, ...] = ()
+        self.secrets = Secrets()
+        self._keep_secrets_of(container.settings())
         self._has_reloaded = False
 
     @property
@@ -58,6 +63,7 @@ class Reloadable(ABC):
             StartError: Something did not start; all is as it was before.
         """
         registry = self.registry
+        self._keep_secrets_of(settings)
         refuse_what_needs_a_restart(self.container.settings(), settings)
         self.check_reload(settings.server)
         if dry_run:
@@ -67,6 +73,9 @@ class Reloadable(ABC):
         self._take(settings)
         self.on_reload(settings.server)
         return change
+
+    def _keep_secrets_of(self, settings: Settings) -> None:
+        self.secrets.add(secrets_in(settings.model_dump()))
 
     def _take(self, settings: Settings) -> None:
         """Show new settings from now on; those before are not kept."""

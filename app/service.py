@@ -157,6 +157,12 @@ class Service(Reloadable):
                 raise what failed. Otherwise the start goes on in the background;
                 ``state`` and ``on_change`` tell its end.
         """
+        with self.secrets.masked():
+            async with self._living(wait_until_ready=wait_until_ready):
+                yield
+
+    @asynccontextmanager
+    async def _living(self, *, wait_until_ready: bool) -> AsyncIterator[None]:
         refuse_sibling_workers()
         for model in self.models:
             lifecycle_of(model.container).stop_timeout_s = self._stop_timeout_s

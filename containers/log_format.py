@@ -1,5 +1,7 @@
 """Log lines as JSON or as text, each with the id of the request it belongs to.
 
+No secret that is known, or looks like one, is in them.
+
 Engine processes write theirs with it too, so it is light to import.
 """
 
@@ -11,11 +13,15 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
+from containers.masks import masked, masked_where_known
 from containers.request_record import current_request
 
 Format = Literal["json", "text"]
 
 MAIN = "MainProcess"
+
+ACCESS = "vllm_di.access"
+"""Logger of the line of each request, in which nobody else's texts are."""
 
 FIELDS = "fields"
 """Attribute of a log record that holds further fields: ``extra={FIELDS: {...}}``."""
@@ -46,7 +52,7 @@ class JsonFormatter(logging.Formatter):
             "time": _time_of(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message_of(record),
         }
         if process := _process_of(record):
             line["process"] = process
@@ -70,7 +76,7 @@ class TextFormatter(logging.Formatter):
         process = _process_of(record)
         name = f"{record.name} ({process})" if process else record.name
         head = f"{time:%H:%M:%S} {record.levelname:7} {name}"
-        line = f"{head}: {with_request_id(record.getMessage())}"
+        line = f"{head}: {with_request_id(_message_of(record))}"
         trace = _trace_of(self, record)
         return f"{line}\n{trace}" if trace else line
 
@@ -84,6 +90,11 @@ def with_request_id(text: str) -> str:
     """A line of text, with the id of the request it is written for, if for one."""
     request = current_request.get()
     return text if request is None else f"{text} [{request.request_id}]"
+
+
+def _message_of(record: logging.LogRecord) -> str:
+    text = record.getMessage()
+    return masked_where_known(text) if record.name == ACCESS else masked(text)
 
 
 def _process_of(record: logging.LogRecord) -> str:
@@ -103,4 +114,4 @@ def _trace_of(formatter: logging.Formatter, record: logging.LogRecord) -> str:
         traces.append(formatter.formatException(record.exc_info))
     if record.stack_info:
         traces.append(formatter.formatStack(record.stack_info))
-    return "\n".join(traces)
+    return masked("\n".join(traces))

@@ -90,7 +90,11 @@ def _serve(
     service.setting_files = setting_files(options)
     listener = listen(settings.server)
     models = application.models()
-    with listener, start_progress(models, is_logged=is_logged) as progress:
+    with (
+        service.secrets.masked(),
+        listener,
+        start_progress(models, is_logged=is_logged) as progress,
+    ):
         for pid in orphaned_engines():
             progress.say(
                 f"process {pid} looks like an engine whose server was killed; it still "

@@ -8,11 +8,11 @@ from time import perf_counter
 from typing import Any
 from urllib.parse import quote
 
-from containers.log_format import FIELDS
+from containers.log_format import ACCESS, FIELDS
+from containers.masks import masked_where_known
 from containers.request_record import RequestRecord
 from containers.settings import ServerSettings
 
-LOGGER = "vllm_di.access"
 UNQUOTED = "/:@!$&'()*+,;=~"
 """What a path may have as it is; the rest could be taken for another line."""
 
@@ -34,7 +34,7 @@ class AccessLog:
         left_out = server.disable_access_log_for_endpoints
         self._left_out = frozenset(prefix + path for path in left_out)
         self._is_quiet = is_quiet
-        self._logger = logging.getLogger(LOGGER)
+        self._logger = logging.getLogger(ACCESS)
 
     def write(self, record: RequestRecord, caller: str | None) -> None:
         """Write it, unless the settings or the logger's level say not to.
@@ -48,12 +48,13 @@ class AccessLog:
             return
         fields = _fields(record, caller)
         details = " ".join(f"{key}={value}" for key, value in fields.items())
-        path = quote(record.path, safe=UNQUOTED)
-        text = f"{record.method} {path} {record.status} {details}"
-        extra = {"method": record.method, "path": record.path, "status": record.status}
+        path = masked_where_known(record.path)
+        quoted = quote(path, safe=UNQUOTED)
+        text = f"{record.method} {quoted} {record.status} {details}"
+        extra = {"method": record.method, "path": path, "status": record.status}
         # As Logger.log does, but for the search of its caller, which is half its time.
         made = self._logger.makeRecord(
-            LOGGER, level, "", 0, text, (), None, extra={FIELDS: extra | fields}
+            ACCESS, level, "", 0, text, (), None, extra={FIELDS: extra | fields}
         )
         self._logger.handle(made)
 

@@ -16,6 +16,7 @@ from dependency_injector.containers import Container
 
 from containers.lifecycle import Record, State, lifecycle_of
 from containers.log_format import with_request_id
+from containers.masks import masked
 
 REPORT_EVERY_S = 5.0
 WORTH_A_LINE_S = 1.0
@@ -83,7 +84,7 @@ class StartProgress:
         self._logs.attach()
 
     def _stamped(self, text: str) -> str:
-        return f"{time.monotonic() - self._began:7.1f} s  {text}"
+        return f"{time.monotonic() - self._began:7.1f} s  {masked(text)}"
 
     def _show(self) -> None:
         threading.Thread(

@@ -10,6 +10,7 @@ from typing import Any
 
 from app.ray.exchange import Asked, Part
 from containers.errors import NotReadyError
+from containers.masks import masked
 from containers.settings import ModelSettings
 
 logger = logging.getLogger("ray.serve")
@@ -134,7 +135,9 @@ class Backend:
             try:
                 await self.learn()
             except Exception as error:  # noqa: BLE001  # of a replica that starts or goes
-                logger.debug("%s has not told what it can do: %s", self.name, error)
+                logger.debug(
+                    "%s has not told what it can do: %s", self.name, masked(error)
+                )
             await asyncio.sleep(LEARN_EVERY_S if self.providers else FRESH_S)
 
     async def learn(self) -> None:
@@ -161,7 +164,7 @@ class Backend:
         )
 
         if isinstance(error, RayTaskError):
-            logger.error("a replica of %s failed: %s", self.name, error)
+            logger.error("a replica of %s failed: %s", self.name, masked(error))
         state, hint = "its replica is gone", "Ask again."
         if isinstance(error, TimeoutError | DeploymentUnavailableError):
             state = "no replica takes a request"

@@ -13,6 +13,7 @@ from app.ray.ending import when_told_to_end
 from app.ray.front import Front
 from app.ray.models import Models
 from containers.errors import ServingError
+from containers.masks import masked
 from containers.settings import Settings
 from containers.settings.travel import unpacked
 
@@ -57,7 +58,7 @@ class Ingress:
                 self._take(settings)
         except ServingError as error:
             # To raise would have Ray end this replica, which serves well.
-            logger.error("everything stays as it was: %s", error)  # noqa: TRY400  # a sentence
+            logger.error("everything stays as it was: %s", masked(error))  # noqa: TRY400  # a sentence
 
     def _take(self, settings: Settings) -> None:
         self._front.guards.check(settings.server)

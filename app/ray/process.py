@@ -26,6 +26,7 @@ from app.server import (
     listen,
 )
 from containers.errors import ServingError, SettingsError
+from containers.masks import masked
 from containers.settings import Settings
 
 LOCAL = "local"
@@ -132,7 +133,7 @@ class RayProcess:
         try:
             await asyncio.to_thread(run)
         except RuntimeError as error:
-            _say(f"the deployment failed: {error}")
+            _say(f"the deployment failed: {masked(error)}")
             return False
         return True
 
@@ -143,7 +144,7 @@ class RayProcess:
                 settings = self._load()
                 application = application_of(settings)
             except ServingError as error:
-                _say(f"everything stays as it was: {error}")
+                _say(f"everything stays as it was: {masked(error)}")
                 continue
             self._settings = settings
             if await self._deploy(application):

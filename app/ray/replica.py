@@ -19,6 +19,7 @@ from app.ray.narrowing import settings_of_replica
 from app.server import DEATH_TIMEOUT_S
 from app.service import STATE_ATTRIBUTE, Service
 from containers.errors import NotReadyError, ServingError
+from containers.masks import masked
 from containers.settings import Settings
 from containers.settings.travel import unpacked
 
@@ -85,7 +86,7 @@ class ModelReplica:
                     self._settings = settings
             except ServingError as error:
                 # To raise would have Ray end this replica, which serves well.
-                logger.error("everything stays as it was: %s", error)  # noqa: TRY400  # a sentence
+                logger.error("everything stays as it was: %s", masked(error))  # noqa: TRY400  # a sentence
 
     async def check_health(self) -> None:
         """Return while the model can answer, or is being healed.

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from app.body import read_body
 from app.chosen_model import chosen_model
 from app.dependencies import RegistryDep
-from app.errors import ServingRoute
+from app.errors import ServingRoute, told
 from app.middleware import ADMIN
 from app.openapi import documented
 from app.service import service_of
@@ -46,4 +46,5 @@ async def unload_lora_adapter(raw_request: Request, registry: RegistryDep) -> Re
 def _response(result: Any) -> Response:
     if isinstance(result, str):
         return PlainTextResponse(result)
-    return JSONResponse(result.model_dump(), status_code=int(result.error.code))
+    error = told(result.model_dump()["error"])
+    return JSONResponse({"error": error}, status_code=int(result.error.code))

@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, Response
 from app.dependencies import RegistryDep
 from app.errors import RETRY_AFTER_S, ServingRoute
 from app.service import service_of
-from app.told import told
 from containers.lifecycle import lifecycle_of
+from containers.masks import masked
 from containers.registry.states import ON_DEMAND
 from containers.vllm_api.error_response import is_engine_death
 
@@ -56,7 +56,7 @@ async def startupz(raw_request: Request) -> Response:
             for model in service.models
             for record in lifecycle_of(model.container).records.values()
         ],
-        "error": None if service.error is None else told(service.error, service),
+        "error": None if service.error is None else masked(service.error),
     }
     started = service.state not in ("not started", "starting", "failed", "stopped")
     return _probe(content, ok=started)

@@ -8,10 +8,9 @@ from weakref import WeakKeyDictionary
 
 from dependency_injector.containers import Container
 
-from app.service import Service
-from app.told import told
 from containers.graph import Graph
 from containers.lifecycle import Record, State, lifecycle_of
+from containers.masks import masked
 from containers.registry.generation import Generation
 
 Edges = Mapping[str, tuple[str, ...]]
@@ -19,7 +18,7 @@ Edges = Mapping[str, tuple[str, ...]]
 _edges: WeakKeyDictionary[Container, Edges] = WeakKeyDictionary()
 
 
-def resources(generation: Generation, service: Service) -> list[dict[str, Any]]:
+def resources(generation: Generation) -> list[dict[str, Any]]:
     """Each resource of a generation as JSON has it, what is needed before its users.
 
     Those that a start would load are listed before it too, as ``not started``.
@@ -33,7 +32,7 @@ def resources(generation: Generation, service: Service) -> list[dict[str, Any]]:
     found = [records.get(name) or Record(name) for name in edges]
     return [
         {
-            **record_content(record, service),
+            **record_content(record),
             "is_kept": is_kept(record, generation),
             "is_left_out": name in objects and objects[name] is None,
             "needs": needs,
@@ -57,7 +56,7 @@ def is_kept(record: Record, generation: Generation) -> bool:
     return generation.began_at is None or record.started_at < generation.began_at
 
 
-def record_content(record: Record, service: Service) -> dict[str, Any]:
+def record_content(record: Record) -> dict[str, Any]:
     """A record as JSON has it."""
     seconds = record.seconds
     return {
@@ -65,5 +64,5 @@ def record_content(record: Record, service: Service) -> dict[str, Any]:
         "state": record.state,
         "started_at": record.started_at,
         "seconds": None if seconds is None else round(seconds, 4),
-        "error": told(record.error, service) if record.state is State.FAILED else None,
+        "error": masked(record.error) if record.state is State.FAILED else None,
     }

@@ -10,8 +10,8 @@ from typing import Any
 from app.service import Service
 from app.status.graph import resources
 from app.status.offers import generates, model_offers, offers
-from app.told import told
 from containers.lifecycle import lifecycle_of
+from containers.masks import masked
 from containers.registry import ServedModel
 from containers.settings.secrets import hidden
 from containers.version import __version__
@@ -28,7 +28,7 @@ def picture(service: Service) -> dict[str, Any]:
         "trouble": service.trouble,
         "n_changes": service.n_changes,
         "began_at": time.time() - service.elapsed_s,
-        "error": None if service.error is None else told(service.error, service),
+        "error": None if service.error is None else masked(service.error),
         "offers": offers(service),
         "models": [_model(service, model) for model in service.models],
         "troubles": _troubles(service),
@@ -86,13 +86,13 @@ def _model(service: Service, model: ServedModel) -> dict[str, Any]:
         "source": str(hidden("source", model.settings.source)),
         "state": model.state,
         "trouble": service.trouble_of(model),
-        "error": None if model.error is None else told(model.error, service),
+        "error": None if model.error is None else masked(model.error),
         "generation": model.generation.number,
         "history": [asdict(record) for record in model.history],
         "adapters": list(model.adapters),
         "generates": generates(model),
         "offers": model_offers(model),
-        "resources": resources(model.generation, service),
+        "resources": resources(model.generation),
     }
 
 
@@ -104,7 +104,7 @@ def _troubles(service: Service) -> list[dict[str, Any]]:
             "level": trouble.level,
             "model": next((name for name in names if name in trouble.words), ""),
             "provider": trouble.provider,
-            "text": told(trouble.text, service),
+            "text": trouble.text,
         }
         for trouble in service.troubles.recent
     ]

@@ -14,6 +14,7 @@ from types import FrameType
 
 import containers
 from containers.errors import StartError
+from containers.masks import masked
 from containers.vllm_api.error_response import is_engine_death
 
 LOGGERS = ("app", "containers")
@@ -36,7 +37,7 @@ class Trouble:
         at: When, in seconds since the epoch.
         level: ``warning`` or ``error``.
         provider: Name of the provider it comes from; empty if it is none's.
-        text: What the log says, of at most 2000 characters.
+        text: What the log says, of at most 2000 characters and without secrets.
         words: Texts that were filled into it, the model's name among them.
     """
 
@@ -95,7 +96,7 @@ class _Ear(logging.Handler):
                 at=record.created,
                 level="error" if record.levelno >= logging.ERROR else "warning",
                 provider=_provider(record, args),
-                text=record.getMessage()[:MAX_CHARS],
+                text=masked(record.getMessage())[:MAX_CHARS],
                 words=tuple(each for each in args if isinstance(each, str)),
             )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from traceback import format_exception
 from typing import Any
 
 from opentelemetry import trace
@@ -12,6 +13,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
 
 from containers.lifecycle import Record, State, lifecycle_of
+from containers.masks import masked
 from containers.registry.generation import Generation
 
 NS_PER_S = 1_000_000_000
@@ -35,18 +37,8 @@ class LifeSpans:
             What ends the span, before the block ends.
         """
         span = self._tracer.start_span("start-up", context=Context())
-        with trace.use_span(
-            span, record_exception=False, set_status_on_exception=False
-        ):
-            try:
-                yield span.end
-            except BaseException as error:
-                if span.is_recording():
-                    _fail(span, error)
-                raise
-            finally:
-                if span.is_recording():
-                    span.end()
+        with _current(span):
+            yield span.end
 
     @contextmanager
     def watch(self, what: str, generation: Generation) -> Iterator[None]:
@@ -58,9 +50,10 @@ class LifeSpans:
             "vllm_di.generation": generation.number,
             "vllm_di.cause": generation.cause,
         }
-        with self._tracer.start_as_current_span(
+        span = self._tracer.start_span(
             f"{what} {model}", context=_above(generation), attributes=about
-        ) as span:
+        )
+        with _current(span):
             resources = _ResourceSpans(self._tracer, span, model)
             end = lifecycle.listen(resources.take)
             try:
@@ -113,9 +106,30 @@ def _above(generation: Generation) -> Context | None:
     return Context()
 
 
+@contextmanager
+def _current(span: Span) -> Iterator[None]:
+    """Have a span above all of a block, and end it with it unless that is done."""
+    with trace.use_span(span, record_exception=False, set_status_on_exception=False):
+        try:
+            yield
+        except BaseException as error:
+            if span.is_recording():
+                _fail(span, error)
+            raise
+        finally:
+            if span.is_recording():
+                span.end()
+
+
 def _fail(span: Span, error: BaseException) -> None:
-    span.record_exception(error)
-    span.set_status(Status(StatusCode.ERROR, str(error)))
+    """Tell what failed; the SDK's own words for it would have secrets in them."""
+    text = masked(error)
+    told = {
+        "exception.message": text,
+        "exception.stacktrace": masked("".join(format_exception(error))),
+    }
+    span.record_exception(error, told)
+    span.set_status(Status(StatusCode.ERROR, text))
 
 
 def _ns(time_s: float | None, otherwise_ns: int) -> int:

@@ -8,13 +8,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-_SECRET_NAME = re.compile(
-    r"(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))"
-    r"(?i:password|passwd|passphrase|pwd|secret|authorization|credentials?|auth|token"
-    r"|(?:api|access|auth|bearer)[_-]?tokens"
-    r"|(?:api|access|secret|private|signing)[_-]?key)$"
-)
-_NO_SECRET = re.compile(r"(bos|eos|pad|unk|sep|cls|mask|image|audio|video)_token$")
+from containers.masks import is_secret_name
+
 _URL = r"[a-z][a-z0-9+.-]*://"
 _SECRET_IN_URL = re.compile(
     rf"{_URL}[^/\s@]+@"
@@ -22,11 +17,6 @@ _SECRET_IN_URL = re.compile(
     r"|\bbearer\s+\S|\b\w*(?:token|secret|password|api_key)=\S",
     re.IGNORECASE,
 )
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a key or variable of that name holds a secret."""
-    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.search(name)
 
 
 def is_secret_text(name: str, text: str) -> bool:

@@ -32,7 +32,8 @@ class Collected:
     ended_ns: int
     has_failed: bool
     attributes: dict[str, Any]
-    events: tuple[str, ...]
+    status: str
+    events: tuple[dict[str, Any], ...]
 
 
 class Collector:
@@ -120,7 +121,11 @@ def spans_of(request: Any) -> Iterator[Collected]:
                     ended_ns=span.end_time_unix_nano,
                     has_failed=span.status.code == span.status.STATUS_CODE_ERROR,
                     attributes=attributes_of(span),
-                    events=tuple(event.name for event in span.events),
+                    status=span.status.message,
+                    events=tuple(
+                        {"name": each.name, **attributes_of(each)}
+                        for each in span.events
+                    ),
                 )
 
 

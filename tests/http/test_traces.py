@@ -84,7 +84,9 @@ def test_a_start_that_fails_tells_where_and_why(
         pass
     failed = {span.name for span in collector.spans if span.has_failed}
     assert failed == {"start-up", "start tiny", "start chat_template"}
-    assert collector.named("start chat_template").events == ("exception",)
+    (event,) = collector.named("start chat_template").events
+    assert event["name"] == "exception"
+    assert "is not valid Jinja" in event["exception.message"]
     assert not collector.named("start tokenizer").has_failed
     assert collector.named("stop tokenizer").trace_id == failed_trace(collector)
 

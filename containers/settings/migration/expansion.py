@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from containers.errors import SettingsError
+from containers.masks import is_secret_name
 from containers.settings.migration.shell import ARGUMENTS, UNKNOWN, VARIABLE
-from containers.settings.secrets import is_secret_name
 
 _VARIABLE = re.compile(
     r"\$\{(?P<name>[A-Za-z_]\w*)"
