@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from containers.settings.dotted import FunctionPath
 from containers.settings.problems import refuse, refuse_keys
 from containers.settings.section import NonEmpty, Section
 
 AtLeastOne = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
-_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-
-
-def _function(value: str) -> str:
-    if not _FUNCTION.fullmatch(value):
-        raise refuse(
-            "is {value}, which is no function",
-            "Write package.module:function.",
-            value=value,
-        )
-    return value
 
 
 def _prefix(value: str) -> str:
@@ -148,4 +137,4 @@ class RaySettings(Section):
     address: NonEmpty | None = None
     ingress: RayIngressSettings = RayIngressSettings()
     health_check_period_s: Seconds = 2.0
-    container: Annotated[str, AfterValidator(_function)] | None = None
+    container: FunctionPath | None = None

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
 
 from tests.http.in_process import eventually
 from tests.http.test_lazy import Serving, folder, said
 from tests.http.test_status import ADMIN, KEYS, MODEL
 
 __all__ = ["folder"]
+
+Busy = tuple[Serving, httpx.AsyncClient, asyncio.Task[str]]
+
+
+@asynccontextmanager
+async def busy(folder: str) -> AsyncIterator[Busy]:
+    """A server, its client, and a request of it that its engine is answering."""
+    serving = Serving(folder, MODEL, **KEYS)
+    serving.delay_s = 0.2
+    async with serving.client() as client:
+        asked = asyncio.create_task(said(client))
+        await eventually(lambda: serving.engines["a"][0].requests)
+        yield serving, client, asked
 
 
 async def test_a_model_goes_and_its_next_request_loads_it_again(folder: str) -> None:
@@ -25,11 +42,7 @@ async def test_a_model_goes_and_its_next_request_loads_it_again(folder: str) -> 
 
 
 async def test_requests_in_flight_are_answered_before_it_goes(folder: str) -> None:
-    serving = Serving(folder, MODEL, **KEYS)
-    serving.delay_s = 0.2
-    async with serving.client() as client:
-        asked = asyncio.create_task(said(client))
-        await eventually(lambda: serving.engines["a"][0].requests)
+    async with busy(folder) as (_, client, asked):
         answer = await client.post("/admin/unload", headers=ADMIN)
         assert answer.status_code == 200
         assert await asked == "Paris."
@@ -38,11 +51,7 @@ async def test_requests_in_flight_are_answered_before_it_goes(folder: str) -> No
 async def test_a_request_that_comes_meanwhile_is_answered_by_the_next(
     folder: str,
 ) -> None:
-    serving = Serving(folder, MODEL, **KEYS)
-    serving.delay_s = 0.2
-    async with serving.client() as client:
-        first = asyncio.create_task(said(client))
-        await eventually(lambda: serving.engines["a"][0].requests)
+    async with busy(folder) as (serving, client, first):
         going = asyncio.create_task(client.post("/admin/unload", headers=ADMIN))
         await eventually(lambda: serving.model().state == "unloading")
         assert await said(client) == "Paris."
@@ -52,11 +61,7 @@ async def test_a_request_that_comes_meanwhile_is_answered_by_the_next(
 
 
 async def test_whoever_asked_for_it_may_leave(folder: str) -> None:
-    serving = Serving(folder, MODEL, **KEYS)
-    serving.delay_s = 0.2
-    async with serving.client() as client:
-        asked = asyncio.create_task(said(client))
-        await eventually(lambda: serving.engines["a"][0].requests)
+    async with busy(folder) as (serving, client, asked):
         going = asyncio.create_task(client.post("/admin/unload", headers=ADMIN))
         await eventually(lambda: serving.model().state == "unloading")
         going.cancel()
@@ -75,11 +80,7 @@ async def test_what_is_not_loaded_cannot_go(folder: str) -> None:
 async def test_a_drained_server_answers_what_it_began_and_nothing_new(
     folder: str,
 ) -> None:
-    serving = Serving(folder, MODEL, **KEYS)
-    serving.delay_s = 0.2
-    async with serving.client() as client:
-        asked = asyncio.create_task(said(client))
-        await eventually(lambda: serving.engines["a"][0].requests)
+    async with busy(folder) as (serving, client, asked):
         answer = await client.post("/admin/drain", headers=ADMIN)
         assert answer.status_code == 202
         assert answer.json() == {"status": "draining", "in_flight": 1}

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from containers.settings.dotted import ImportPath
 from containers.settings.problems import refuse, refuse_keys
-from containers.settings.section import NonEmpty, Section, as_tuple
-
-_IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
-
-
-def _import_path(value: str) -> str:
-    if not _IMPORT_PATH.fullmatch(value):
-        raise refuse(
-            "is {value}, which is no import path",
-            "Write package.module.Class.",
-            value=value,
-        )
-    return value
+from containers.settings.section import Section, as_tuple
 
 
 class SurfaceSettings(Section):
@@ -49,10 +37,7 @@ class SurfaceSettings(Section):
             line, so that proxies keep it open, 0 or more; 0 for never.
     """
 
-    middleware: Annotated[
-        tuple[Annotated[NonEmpty, AfterValidator(_import_path)], ...],
-        BeforeValidator(as_tuple),
-    ] = ()
+    middleware: Annotated[tuple[ImportPath, ...], BeforeValidator(as_tuple)] = ()
     enable_request_id_headers: bool = False
     disable_fastapi_docs: bool = False
     enable_offline_docs: bool = False
