@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from time import perf_counter
 from typing import Any
 
 
 @dataclass(slots=True, eq=False)
 class RequestRecord:
-    """One HTTP request, from its arrival to the end of its answer.
+    """One HTTP request, from its arrival to the end of its answer or of its session.
 
     Who learns something of it notes it here: the registry its model, the view of the
     engine its tokens, the outermost middleware the rest. Nothing a client has written
@@ -31,6 +32,8 @@ class RequestRecord:
         n_completion_tokens: Tokens generated so far; ``None`` if none were asked for.
         first_token_s: When the engine gave the first result, on the same clock.
         finish: Why the engine stopped, in its words, such as ``stop``.
+        close_code: Why its WebSocket was closed, by that protocol's numbers; ``None``
+            for a request, and while it is open.
         span: Its span, if it is traced.
     """
 
@@ -47,7 +50,13 @@ class RequestRecord:
     n_completion_tokens: int | None = None
     first_token_s: float | None = None
     finish: str | None = None
+    close_code: int | None = None
     span: Any = None
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it has become a session over a WebSocket."""
+        return self.status == HTTPStatus.SWITCHING_PROTOCOLS
 
 
 current_request: ContextVar[RequestRecord | None] = ContextVar(

@@ -19,6 +19,7 @@ from app.phases import State as ServerState
 from containers.lifecycle import State, lifecycle_of
 from containers.registry import ServedModel
 from containers.registry.events import Kind
+from containers.registry.tally import Seconds
 
 if TYPE_CHECKING:
     from app.service import Service
@@ -98,8 +99,8 @@ def _of_models(models: Iterable[ServedModel]) -> dict[str, Iterator[Row]]:
         "vllm_di_start_failures_total": _rows(
             ((m.name, *key), n) for m in each for key, n in m.tally.failures.items()
         ),
-        "vllm_di_drain_seconds": _summed((m.name, m.tally.drains) for m in each),
-        "vllm_di_stop_seconds": _summed((m.name, m.tally.stops) for m in each),
+        "vllm_di_drain_seconds": _summed(((m.name,), m.tally.drains) for m in each),
+        "vllm_di_stop_seconds": _summed(((m.name,), m.tally.stops) for m in each),
         "vllm_di_resource_state": _rows(
             ((m.name, record.name, state), record.state is state)
             for m in each
@@ -127,6 +128,15 @@ def _of_requests(counts: RequestCounts, names: set[str]) -> dict[str, Iterator[R
         "vllm_di_requests_in_flight": _rows(
             (where, n) for where, n in counts.now().items() if where[-1] in known
         ),
+        "vllm_di_sessions_total": _rows(
+            (key, n) for key, n in counts.sessions.items() if key[-1] in known
+        ),
+        "vllm_di_session_seconds": _summed(
+            (key, n) for key, n in counts.session_seconds.items() if key[-1] in known
+        ),
+        "vllm_di_sessions_open": _rows(
+            (key, n) for key, n in counts.sessions_now().items() if key[-1] in known
+        ),
     }
 
 
@@ -134,9 +144,9 @@ def _rows(values: Iterable[tuple[Iterable[Any], float]]) -> Iterator[Row]:
     return ((labels, {"value": float(value)}) for labels, value in values)
 
 
-def _summed(values: Iterable[tuple[str, Any]]) -> Iterator[Row]:
-    for name, seconds in values:
-        yield (name,), {"count_value": seconds.n, "sum_value": seconds.sum_s}
+def _summed(values: Iterable[tuple[Iterable[str], Seconds]]) -> Iterator[Row]:
+    for labels, seconds in values:
+        yield labels, {"count_value": seconds.n, "sum_value": seconds.sum_s}
 
 
 def _distributed(

@@ -165,6 +165,25 @@ _ALL = (
         ("route", "model_name"),
         "Requests being answered, those that wait for their model among them.",
     ),
+    # Sessions
+    Family(
+        "vllm_di_sessions_total",
+        "counter",
+        ("route", "code", "model_name"),
+        "Sessions over a WebSocket that have ended, by the code of their close.",
+    ),
+    Family(
+        "vllm_di_session_seconds",
+        "summary",
+        ("route", "model_name"),
+        "Seconds from a session's handshake to its end.",
+    ),
+    Family(
+        "vllm_di_sessions_open",
+        "gauge",
+        ("route", "model_name"),
+        "Sessions that go on.",
+    ),
 )
 
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}

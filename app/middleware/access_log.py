@@ -73,6 +73,7 @@ def _fields(record: RequestRecord, caller: str | None) -> dict[str, Any]:
         "finish": record.finish,
         "stream": record.is_stream or None,
         "broken_off": not record.is_whole or None,
+        "close_code": record.close_code,
         "caller": caller,
     }
     return {key: value for key, value in found.items() if value is not None}

@@ -10,7 +10,8 @@ from starlette.types import Scope
 from app.metrics.requests import RequestCounts
 from app.middleware.access_log import AccessLog
 from app.middleware.authentication import CALLER
-from app.middleware.paths import PAGE, PROBES, OpenPaths, routed_path
+from app.middleware.paths import PAGE, PROBES, OpenPaths, route_of, routed_path
+from app.middleware.session import METHOD
 from app.traces import Traces
 from containers.request_record import RequestRecord
 from containers.settings import ServerSettings
@@ -59,8 +60,10 @@ class Observation:
         return any(each is not None for each in watching)
 
     def begin(self, scope: Scope) -> RequestRecord:
-        """A record of a request that has come."""
-        record = RequestRecord(scope["method"], routed_path(scope), _id_of(scope))
+        """A record of a request that has come, or of a session's handshake."""
+        record = RequestRecord(
+            scope.get("method", METHOD), routed_path(scope), _id_of(scope)
+        )
         if self._is_quiet(record.path):
             return record
         if self._counts is not None:
@@ -81,7 +84,7 @@ class Observation:
 
     def _end(self, record: RequestRecord, scope: Scope) -> None:
         if not record.route:
-            record.route = getattr(scope.get("route"), "path", "")
+            record.route = route_of(scope)
         note_usage(record, scope.get("state", {}))
         if self._counts is not None and not self._is_quiet(record.path):
             self._counts.end(record)

@@ -1,4 +1,4 @@
-"""A record of each request, for whoever watches."""
+"""A record of each request and each session, for whoever watches."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from http import HTTPStatus
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.middleware.observation import Observation
+from app.middleware.session import Session
 from containers.request_record import RequestRecord, current_request
 
 EVENT_STREAM = b"text/event-stream"
@@ -15,6 +16,8 @@ EVENT_STREAM = b"text/event-stream"
 
 class ObservationMiddleware:
     """Keeps a request's record while it is answered, and notes what is sent.
+
+    A session over a WebSocket is told once too, when it is over.
 
     To send a message costs a function call more than without, and no coroutine.
 
@@ -29,9 +32,25 @@ class ObservationMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and tell its beginning and its end."""
-        if scope["type"] != "http":
+        if scope["type"] == "http":
+            await self._observe(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._observe_session(scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
+
+    async def _observe_session(
+        self, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        record = self._observation.begin(scope)
+        token = current_request.set(record)
+        try:
+            await Session(record, scope, receive, send).run(self._app)
+        finally:
+            self._observation.end(record, scope)  # while its lines are the session's
+            current_request.reset(token)
+
+    async def _observe(self, scope: Scope, receive: Receive, send: Send) -> None:
         record = self._observation.begin(scope)
 
         def send_noted(message: Message) -> Awaitable[None]:

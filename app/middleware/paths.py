@@ -1,4 +1,4 @@
-"""Which paths need no key."""
+"""Paths as routes see them, and which of them need no key."""
 
 from __future__ import annotations
 
@@ -53,3 +53,9 @@ def routed_path(scope: Scope) -> str:
         return path
     rest = path[len(root) :]
     return rest if rest.startswith("/") else path
+
+
+def route_of(scope: Scope) -> str:
+    """Path of the route that a request has reached; empty if it has reached none."""
+    path: str = getattr(scope.get("route"), "path", "")
+    return path

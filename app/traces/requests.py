@@ -76,5 +76,6 @@ def _attributes(record: RequestRecord) -> dict[str, Any]:
         "gen_ai.usage.output_tokens": record.n_completion_tokens,
         "gen_ai.response.finish_reasons": [record.finish] if record.finish else None,
         "vllm_di.request_id": record.request_id,
+        "vllm_di.close_code": record.close_code,
     }
     return {key: value for key, value in found.items() if value is not None}

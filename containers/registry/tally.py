@@ -37,8 +37,12 @@ class Seconds:
         try:
             yield
         finally:
-            self.n += 1
-            self.sum_s += perf_counter() - began_s
+            self.add(perf_counter() - began_s)
+
+    def add(self, seconds: float) -> None:
+        """Count one that took so long."""
+        self.n += 1
+        self.sum_s += seconds
 
 
 class Tally:
