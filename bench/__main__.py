@@ -17,7 +17,6 @@ PARTS = {
     "small": ["small", "5"],
     "frontend": ["frontend", "5", "--curves"],
     "start": ["first_answer", "5"],
-    "page": ["status_page", "5"],
     "tests": ["route_tests"],
     "observation": ["observation", "5"],
     "deaths": ["kill_engine", "4"],
@@ -25,7 +24,7 @@ PARTS = {
 }
 """Name of a part to its module and arguments."""
 
-WITH_JSON = ("small", "frontend", "start", "page", "observation")
+WITH_JSON = ("small", "frontend", "start", "observation")
 
 
 def run(part: str, folder: Path) -> int:

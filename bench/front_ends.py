@@ -33,6 +33,7 @@ from containers.source import model_folder
 from tests.engine.servers import CHAT, Server, free_port
 
 OFF = "unwatched"
+ALL = "all three"
 _TRACES = {"traces": {"protocol": "http/protobuf"}}
 _NO_LINES = {"logs": {"requests": False}}
 WATCHED: dict[str, dict[str, Any]] = {
@@ -40,7 +41,7 @@ WATCHED: dict[str, dict[str, Any]] = {
     "metrics": _NO_LINES,
     "logs": {"request_metrics": False},
     "traces": {"request_metrics": False, **_NO_LINES, **_TRACES},
-    "all three": _TRACES,
+    ALL: _TRACES,
 }
 """Kinds of ours by what watches its requests: server settings."""
 SLOW = {"fast_streams": False, "short_prompt_max_chars": 0}

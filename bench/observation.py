@@ -1,9 +1,10 @@
-"""What it costs to be seen: metrics, logs and traces of requests, on against off.
+"""What it costs to be seen: metrics, logs, traces and open pages, on against off.
 
     python -m bench.observation [N] [--json FOLDER]
 
-Two servers over an engine that answers at once, one with nothing on and one with one of
-the three, or all, are asked in turns. Log lines go to a file, spans to a collector in
+Servers over an engine that answers at once, one with nothing on and one for each of
+metrics, logs, traces and the three of them, run side by side and are asked in turns,
+two of them with open status pages too. Log lines go to a file, spans to a collector in
 this very process, which takes its part of the machine; so look at the second of the
 processor. The last figures are of requests without sockets, in one process.
 """
@@ -14,20 +15,48 @@ import argparse
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from bench.figures import Comparison, Figure, save
-from bench.front_ends import OFF, WATCHED, running
+from bench.front_ends import ALL, OFF, WATCHED, running
 from bench.frontend import CASES, Case
 from bench.observed_requests import processor_us
+from bench.open_page import open_pages
 from tests.engine.servers import Server
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 COUNTED = CASES[::2]
 """Streams, and short requests, where a request's own cost shows the most."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of being seen.
+
+    Attributes:
+        name: What figures call it.
+        kind: Kind of the server.
+        n_pages: Status pages that are open on it.
+    """
+
+    name: str
+    kind: str
+    n_pages: int = 0
+
+
+UNWATCHED = Way(OFF, OFF)
+WAYS = (
+    UNWATCHED,
+    *(Way(kind, kind) for kind in WATCHED if kind not in {OFF, ALL}),
+    Way("a page", OFF, 1),
+    Way("ten pages", OFF, 10),
+    Way(ALL, ALL),
+    Way("all and a page", ALL, 1),
+)
 
 
 class Collector(BaseHTTPRequestHandler):
@@ -59,16 +88,38 @@ def collecting() -> Iterator[None]:
 
 def measure(n: int) -> list[Figure]:
     """All figures of this part."""
-    figures: list[Figure] = []
     with collecting():
-        for kind in WATCHED:
-            if kind == OFF:
-                continue
-            with running(kind, OFF) as (on, off):
-                for case in COUNTED:
-                    figures += compared(kind, case, on, off, n)
-        figures += by_request(n)
+        with running(*WATCHED) as found:
+            servers = dict(zip(WATCHED, found, strict=True))
+            figures = [
+                figure for case in COUNTED for figure in compared(case, servers, n)
+            ]
+        return [*figures, *by_request(n)]
+
+
+def compared(case: Case, servers: Mapping[str, Server], n: int) -> list[Figure]:
+    """One case in N turns, each of which passes all ways, after one for nothing."""
+    turns: list[dict[Way, tuple[float, float]]] = []
+    for number in range(n + 1):
+        # Whoever comes after another has its garbage; so they change places.
+        ways = [*WAYS[number % len(WAYS) :], *WAYS[: number % len(WAYS)]]
+        turns.append({way: counted(case, way, servers[way.kind]) for way in ways})
+    figures: list[Figure] = []
+    for way in WAYS:
+        for unit, which in ((f"{case.unit}/s", 0), (f"{case.unit}/cpu s", 1)):
+            figure = Comparison(f"{way.name}: {case.name}", unit, against=OFF)
+            figure.ours = [turn[way][which] for turn in turns[1:]]
+            figure.other = [turn[UNWATCHED][which] for turn in turns[1:]]
+            if way is not UNWATCHED:
+                print(figure.line(), flush=True)
+                figures.append(figure)
     return figures
+
+
+def counted(case: Case, way: Way, server: Server) -> tuple[float, float]:
+    """How much was done by the second of the clock, and of the server's processor."""
+    with open_pages(server.url, way.n_pages):
+        return case.counted(server)
 
 
 def by_request(n: int) -> list[Comparison]:
@@ -81,26 +132,6 @@ def by_request(n: int) -> list[Comparison]:
         print(figure.line(), flush=True)
         figures.append(figure)
     return figures
-
-
-def compared(
-    kind: str, case: Case, on: Server, off: Server, n: int
-) -> list[Comparison]:
-    """One case in N turns, after one that does not count."""
-    name = f"{kind}: {case.name}"
-    by_clock = Comparison(name, f"{case.unit}/s", against=OFF)
-    by_cpu = Comparison(name, f"{case.unit}/cpu s", against=OFF)
-    for number in range(n + 1):
-        # Whoever comes second has the other's garbage; so they take turns in that too.
-        order = ((on, "ours"), (off, "other"))
-        for server, side in order if number % 2 else reversed(order):
-            a_second, a_cpu_second = case.counted(server)
-            if number:
-                getattr(by_clock, side).append(a_second)
-                getattr(by_cpu, side).append(a_cpu_second)
-    for figure in (by_clock, by_cpu):
-        print(figure.line(), flush=True)
-    return [by_clock, by_cpu]
 
 
 def main() -> None:
