@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from string import ascii_letters, digits
 from urllib.parse import quote
 
 MASK = "**********"
@@ -29,12 +30,10 @@ _BY_LOOK = re.compile(
     r"|\bhf_[A-Za-z0-9]{16,}|\bsk-[\w-]{16,}"
     r"|(?<=[Bb]earer )(?=\S*\d)[\w.~+/=-]{8,}"
 )
-_NAMED = re.compile(
-    r"([\w.-]*(?i:key|token|secret|passw(?:or)?d|passphrase|pwd|signature|sig|auth"
-    r"|authorization|credentials?))"
-    r"('?\s?=\s?['\"]?|['\"]: ?b?['\"])"
-    r"(?!None\b)([^\s'\"&,;)}\]]{4,})"
-)
+_VALUE = re.compile(r"('?\s?=\s?['\"]?|['\"]: ?b?['\"])(?!None\b)([^\s'\"&,;)}\]]{4,})")
+_OF_NAMES = f"{ascii_letters}{digits}_.-"
+_MAX_NAME_CHARS = 64
+_SIGNATURES = ("signature", "sig")
 
 
 def is_secret_name(name: str) -> bool:
@@ -88,7 +87,7 @@ def masked(error: object) -> str:
         address, a value behind the name of a secret, tokens of well-known form.
     """
     text = _BY_LOOK.sub(MASK, masked_where_known(str(error)))
-    return _NAMED.sub(_hide, text)
+    return _VALUE.sub(_hide, text)
 
 
 def masked_where_known(text: str) -> str:
@@ -100,9 +99,12 @@ def masked_where_known(text: str) -> str:
 
 
 def _hide(found: re.Match[str]) -> str:
-    name, between, _ = found.groups()
-    is_secret = is_secret_name(name) or name.lower().endswith(("signature", "sig"))
-    return f"{name}{between}{MASK}" if is_secret else found[0]
+    """A value, masked if a secret's name stands before it."""
+    begin = found.start()
+    before = found.string[max(0, begin - _MAX_NAME_CHARS) : begin]
+    name = before[len(before.rstrip(_OF_NAMES)) :]
+    is_secret = is_secret_name(name) or name.lower().endswith(_SIGNATURES)
+    return f"{found[1]}{MASK}" if is_secret else found[0]
 
 
 def _forms_of(secret: str) -> Iterator[str]:

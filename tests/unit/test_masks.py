@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from urllib.parse import quote
 
 import pytest
@@ -123,3 +124,13 @@ def test_it_is_light_to_import() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    "part", ["a", "token", "sk-", "'=", "://a", "Bearer 1", "key="]
+)
+def test_a_long_text_takes_no_longer_than_its_length(part: str) -> None:
+    text = part * (200_000 // len(part))
+    began_s = time.process_time()
+    masked(text)
+    assert time.process_time() - began_s < 2
