@@ -26,4 +26,4 @@ class PerformanceSettings(Section):
 
     fast_start: Literal["auto"] | bool = "auto"
     fast_streams: bool = True
-    short_prompt_max_chars: Annotated[int, Field(ge=0)] = 0
+    short_prompt_max_chars: Annotated[int, Field(ge=0)] = 2000

@@ -32,6 +32,9 @@ NAMES: dict[str, str] = {
     "PROCESSOR_CHAT_TEMPLATES": "vllm.renderers.hf:_PROCESSOR_CHAT_TEMPLATES",
     "KNOWN_KEYWORDS": "vllm.utils.func_utils:_supports_kw",
     "resolve_chat_template": "vllm.renderers.hf",
+    "safe_apply_chat_template": "vllm.renderers.hf",
+    "ThreadSafeHFTokenizerMixin": "vllm.tokenizers.hf",
+    "TokenizersBackend": "vllm.tokenizers.hf",
     "resolve_chat_template_content_format": "vllm.renderers.hf",
     # Renderers
     "HfRenderer": "vllm.renderers.hf",

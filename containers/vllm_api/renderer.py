@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from containers import vllm_api
+from containers.vllm_api.quick_encoding import quick_encoding
 from containers.vllm_api.short_prompts import make_short_prompts_here
 from containers.vllm_api.tokenizer import is_hf_tokenizer
 
@@ -29,9 +30,10 @@ def build_renderer(
     """
     model_config = vllm_config.model_config
     mode, *_ = vllm_api.tokenizer_args_from_config(model_config)
-    renderer = vllm_api.RENDERER_REGISTRY.load_renderer(
-        mode, vllm_config, _as_vllm_loads_it(tokenizer)
-    )
+    loaded = _as_vllm_loads_it(tokenizer)
+    if short_prompt_max_chars:
+        loaded = quick_encoding(loaded)
+    renderer = vllm_api.RENDERER_REGISTRY.load_renderer(mode, vllm_config, loaded)
     renderer.injected_tokenizer = tokenizer
     make_short_prompts_here(renderer, max_chars=short_prompt_max_chars)
     return renderer

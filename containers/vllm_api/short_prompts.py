@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from containers import vllm_api
+from containers.vllm_api.plain_chats import PlainChats
 
 CHARS_A_PIECE = 50
 """What a message, or a further prompt, counts besides its text: the work on it."""
@@ -49,7 +50,11 @@ def trust_template(renderer: Any, template: str | None) -> None:
 
 
 class _ShortPrompts:
-    """Two of a renderer's methods, which for short prompts are done at once."""
+    """Two of a renderer's methods, which for short prompts are done at once.
+
+    What they call is exchanged for what does the same with less: vLLM's own is called
+    by its threads.
+    """
 
     def __init__(self, renderer: Any, max_chars: int) -> None:
         self.templates: set[str | None] = {None}
@@ -64,6 +69,10 @@ class _ShortPrompts:
         )
         renderer.render_chat_async = self.render_chat
         renderer.render_cmpl_async = self.render_cmpl
+        self._tokenizer, self._tokenized = renderer.tokenizer, renderer._tokenize_prompt  # noqa: SLF001  # of vLLM's renderer
+        renderer._tokenize_prompt = self.tokenize_prompt  # noqa: SLF001  # as above
+        if not renderer.model_config.enable_prompt_embeds:
+            renderer.render_messages = PlainChats(renderer).render_messages
 
     async def render_chat(
         self, conversations: Any, chat_params: Any, *args: Any, **kw: Any
@@ -86,6 +95,13 @@ class _ShortPrompts:
         if len(n_chars) == len(prompts) and n_all <= self._max_chars:
             return self._text(prompts, *args, **kw)
         return await self._text_in_threads(prompts, *args, **kw)
+
+    def tokenize_prompt(self, prompt: Any, params: Any) -> Any:
+        """A text's tokens, without what transformers finds out besides."""
+        if getattr(params, "return_token_offsets", False):
+            return self._tokenized(prompt, params)
+        ids = self._tokenizer.encode(prompt["prompt"], **params.get_encode_kwargs())
+        return {"prompt_token_ids": ids, **prompt}
 
     def _is_short(self, content: Any) -> bool:
         """Whether content is plain data, and little of it; looks no further than so."""
