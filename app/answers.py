@@ -116,7 +116,9 @@ class EventStream(StreamingResponse):
         """Send events until they end, the client is gone, or all has to end."""
         del scope
         with self._flights.one(self._flight), suppress(ClientGoneError, OSError):
-            await self._send_while_wanted(receive, send)
+            # Each event goes through all that awaits it. A task of its own is short of
+            # the middleware, and is cancelled with the task that waits for it.
+            await asyncio.create_task(self._send_while_wanted(receive, send))
         if self.background is not None:
             await self.background()
 
@@ -160,10 +162,11 @@ class EventStream(StreamingResponse):
 
     async def _send_events(self, send: Send) -> None:
         """Send event by event, in this very task; a slow reader holds them up."""
-        sent = self._shape.sent
+        sent = self._shape.sent if type(self._shape).sent is not Shape.sent else None
         async for event in self._events:
             body = event.encode() if isinstance(event, str) else event
-            sent(body)
+            if sent is not None:
+                sent(body)
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from containers import vllm_api
 from containers.request_record import current_request
-from containers.vllm_api.counted import counted_encoding, counted_generation
+from containers.vllm_api.counted import CountedGeneration, counted_encoding
 from containers.vllm_api.remembered import remember
 
 
@@ -56,7 +56,7 @@ class EngineView:
             return results
         kinds = vllm_api.RequestOutputKind
         cumulative = sampling_params.output_kind == kinds.CUMULATIVE
-        return counted_generation(results, record, cumulative=cumulative)
+        return CountedGeneration(results, record, cumulative=cumulative)
 
     def encode(self, *args: Any, **kw: Any) -> AsyncGenerator[Any, None]:
         """Encode, the tokens counted if an HTTP request is answered with them."""

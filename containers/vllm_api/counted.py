@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from time import perf_counter
 from typing import Any
@@ -17,31 +17,81 @@ Source:
 """
 
 
-async def counted_generation(
-    results: AsyncIterator[Any], record: RequestRecord, *, cumulative: bool
-) -> AsyncGenerator[Any, None]:
+class CountedGeneration(AsyncGenerator[Any, None]):
     """The same results, their tokens noted in the record.
+
+    Who reads ``uncounted`` instead, which saves each result a turn of a generator,
+    counts by :meth:`note` and :meth:`count` what it has read.
 
     Args:
         results: vLLM's ``RequestOutput`` objects; closed with this.
         record: The request they are for.
         cumulative: Whether each result repeats the tokens of those before; then they
             are counted at the end.
+
+    Attributes:
+        uncounted: The results.
     """
-    record.n_completion_tokens = record.n_completion_tokens or 0
-    is_first = True
-    async with _closing(results):
-        async for result in results:
-            if is_first:
-                is_first = False
-                _note_first(record, result)
-            for output in result.outputs:
-                ends = output.finish_reason is not None
-                if ends:
-                    record.finish = output.finish_reason
-                if ends or not cumulative:
-                    record.n_completion_tokens += len(output.token_ids)
-            yield result
+
+    def __init__(
+        self,
+        results: AsyncGenerator[Any, None],
+        record: RequestRecord,
+        *,
+        cumulative: bool,
+    ) -> None:
+        self.uncounted = results
+        self._record = record
+        self._cumulative = cumulative
+        self._is_first = True
+        self._noted = self._notes()
+        record.n_completion_tokens = record.n_completion_tokens or 0
+
+    def count(self, n_tokens: int) -> None:
+        """Count tokens of results that were not noted."""
+        self._record.n_completion_tokens = (
+            self._record.n_completion_tokens or 0
+        ) + n_tokens
+
+    def note(self, result: Any) -> None:
+        """Note a result."""
+        if self._is_first:
+            self._is_first = False
+            _note_first(self._record, result)
+        for output in result.outputs:
+            ends = output.finish_reason is not None
+            if ends:
+                self._record.finish = output.finish_reason
+            if ends or not self._cumulative:
+                self.count(len(output.token_ids))
+
+    async def _notes(self) -> AsyncGenerator[Any, None]:
+        async with _closing(self.uncounted):
+            async for result in self.uncounted:
+                self.note(result)
+                yield result
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        """The results, one noted after the other."""
+        return self._noted
+
+    def __anext__(self) -> Coroutine[Any, Any, Any]:
+        """The next result, noted."""
+        return self._noted.__anext__()
+
+    def asend(self, value: None) -> Coroutine[Any, Any, Any]:
+        """As :meth:`__anext__`."""
+        return self._noted.asend(value)
+
+    def athrow(self, *error: Any) -> Coroutine[Any, Any, Any]:
+        """Raise an error where the results stand."""
+        return self._noted.athrow(*error)
+
+    async def aclose(self) -> None:
+        """End the results, read or not."""
+        await self._noted.aclose()
+        async with _closing(self.uncounted):
+            pass
 
 
 async def counted_encoding(

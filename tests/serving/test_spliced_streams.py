@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from containers import ModelContainer, Running, running, vllm_api
+from containers.request_record import RequestRecord, current_request
 from containers.testing import FakeEngine, Token
 from containers.vllm_api.splicing import stream
 from containers.vllm_api.splicing.frame import Frame
@@ -79,6 +80,7 @@ class Both:
 
     def __init__(self, model: Running) -> None:
         self.engine = _Exchanged()
+        self.counted: list[tuple[Any, ...]] = []
         names = ("models", "tokenizer", "chat_template", "online_renderer")
         injected = {name: getattr(model, name) for name in names}
         injected |= {"vllm_config": model.vllm_config, "settings": model.settings.chat}
@@ -119,10 +121,15 @@ class Both:
 
     async def _events(self, script: Any, ask: Any, request: Any) -> list[str]:
         self.engine.double = FakeEngine(script)
+        record = RequestRecord("POST", "/", "r")
+        current_request.set(record)
         answer = await ask(request)
         if not isinstance(answer, AsyncGenerator):
             return [answer.model_dump_json()]
-        return [CREATED.sub("", event) async for event in answer]
+        events = [CREATED.sub("", event) async for event in answer]
+        counted = (record.n_prompt_tokens, record.n_completion_tokens, record.finish)
+        self.counted.append(counted)
+        return events
 
 
 class _Exchanged:
@@ -177,8 +184,10 @@ any_stream = settings(
 def test_a_streamed_chat_is_vllms_own(
     played: Played, script: list[Any], fields: dict[str, Any]
 ) -> None:
+    played.both.counted.clear()
     fast, stock = played.chat(script, **fields)
     assert fast == stock
+    assert len({*played.both.counted}) <= 1, "what is noted of them is the same"
 
 
 @any_stream
@@ -258,9 +267,11 @@ def test_a_stream_that_is_left_aborts_its_generation(
     played: Played, n_read: int
 ) -> None:
     both = played.both
+    record = RequestRecord("POST", "/", "r")
 
     async def leave() -> None:
         both.engine.double = FakeEngine(["a"] * 50)
+        current_request.set(record)
         request = vllm_api.ChatCompletionRequest(
             messages=[{"role": "user", "content": "a"}], stream=True
         )
@@ -271,3 +282,5 @@ def test_a_stream_that_is_left_aborts_its_generation(
         assert len(both.engine.double.aborted) == bool(n_read)
 
     played.run(leave())
+    # The first result makes two events, one of which has no text.
+    assert record.n_completion_tokens == (n_read - 1 if n_read > 1 else n_read)

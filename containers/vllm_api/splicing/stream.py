@@ -8,6 +8,7 @@ from copy import copy
 from operator import itemgetter
 from typing import Any
 
+from containers.vllm_api.counted import CountedGeneration
 from containers.vllm_api.splicing.frame import Frame, escape
 from containers.vllm_api.splicing.hand_fed import HandFed
 
@@ -26,8 +27,9 @@ def spliced_chat_stream(
             the events.
     """
     frame = Frame('"delta":{"content":', "}")
-    splicer = _Splicer(HandFed(generate), frame, lambda result: result)
-    return _spliced(splicer, results, lambda item: item)
+    counted = results if isinstance(results, CountedGeneration) else None
+    splicer = _Splicer(HandFed(generate), frame, lambda result: result, counted)
+    return _spliced(splicer, counted.uncounted if counted else results)
 
 
 def spliced_completion_stream(
@@ -48,13 +50,14 @@ def spliced_completion_stream(
 async def _spliced(
     splicer: _Splicer,
     results: AsyncGenerator[Any, None],
-    result_of: Callable[[Any], Any],
+    result_of: Callable[[Any], Any] | None = None,
 ) -> AsyncGenerator[str, None]:
+    splice = splicer.splice
     async with aclosing(splicer), _closing(results):
         try:
             async for item in results:
-                result = result_of(item)
-                spliced = splicer.splice(result)
+                result = result_of(item) if result_of else item
+                spliced = splice(result)
                 if spliced is not None:
                     yield spliced
                     continue
@@ -81,14 +84,20 @@ class _Splicer:
         stock: vLLM's generator.
         frame: What surrounds the text in its chunks.
         packed: Makes of a result what the generator iterates over.
+        counted: Where the results' tokens are counted, unless they have been.
     """
 
     def __init__(
-        self, stock: HandFed[str], frame: Frame, packed: Callable[[Any], Any]
+        self,
+        stock: HandFed[str],
+        frame: Frame,
+        packed: Callable[[Any], Any],
+        counted: CountedGeneration | None = None,
     ) -> None:
         self._stock = stock
         self._frame = frame
         self._packed = packed
+        self._counted = counted
         self._untold_ids: list[int] = []
         self._last: Any = None
 
@@ -99,9 +108,11 @@ class _Splicer:
 
     def splice(self, result: Any) -> str | None:
         """The chunk of a plain result, or ``None`` where vLLM has to make it."""
-        output = _plain_output(result) if self._frame.is_known else None
+        if not self._frame.is_known:
+            return None
+        output = _plain_output(result)
         escaped = None if output is None else escape(output.text)
-        if output is None or escaped is None:
+        if escaped is None:
             return None
         self._last = result
         self._untold_ids += output.token_ids
@@ -109,6 +120,8 @@ class _Splicer:
 
     async def make(self, result: Any) -> list[str]:
         """The chunks that vLLM makes of a result, told of all tokens before it."""
+        if self._counted is not None:
+            self._counted.note(result)
         chunks = await self._stock.take(self._packed(self._telling(result)))
         if any(output.finish_reason for output in result.outputs):
             self._frame.end()
@@ -138,14 +151,20 @@ class _Splicer:
 
     async def aclose(self) -> None:
         """End vLLM's generator wherever it stands."""
+        self._count_untold()
         await self._stock.aclose()
+
+    def _count_untold(self) -> None:
+        if self._counted is not None:
+            self._counted.count(len(self._untold_ids))
+        self._untold_ids = []
 
     def _telling(self, result: Any) -> Any:
         if not self._untold_ids or not result.outputs:
             return result
         first, *others = map(copy, result.outputs)
         first.token_ids = [*self._untold_ids, *first.token_ids]
-        self._untold_ids = []
+        self._count_untold()
         telling = copy(result)
         telling.outputs = [first, *others]
         return telling
