@@ -165,9 +165,9 @@ class EventStream(StreamingResponse):
         sent = self._shape.sent if type(self._shape).sent is not Shape.sent else None
         async for event in self._events:
             body = event.encode() if isinstance(event, str) else event
+            await send({"type": "http.response.body", "body": body, "more_body": True})
             if sent is not None:
                 sent(body)
-            await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _end_with(self, problem: Error, send: Send) -> None:

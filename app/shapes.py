@@ -39,7 +39,7 @@ class Shape:
         return results
 
     def sent(self, event: bytes) -> None:
-        """Take note of what is handed to the client."""
+        """Take note of what was sent: a server waits before it writes, not after."""
 
     def last_words(self, error: Error) -> str:
         """Events that end a stream which cannot go on."""
