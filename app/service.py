@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -46,6 +47,7 @@ class Service(Reloadable):
         on_change: Called after every change of ``state``, on the event loop.
         troubles: Recent warnings and errors.
         is_leaving: Whether it is over, so that who watches should go.
+        run: Differs from start to start, so that who watches notices a new one.
     """
 
     def __init__(self, container: Container) -> None:
@@ -59,6 +61,7 @@ class Service(Reloadable):
         self.supervisor = Supervisor()
         self.troubles = Troubles()
         self.is_leaving = False
+        self.run = ""
         self._began = time.monotonic()
         self._drain_began: float | None = None
 
@@ -170,6 +173,7 @@ class Service(Reloadable):
         settled, stop = asyncio.Event(), asyncio.Event()
         self.flights, self.error, self._began = Flights(), None, time.monotonic()
         self._drain_began, self.is_leaving = None, False
+        self.run = secrets.token_hex(8)
         self._enter("starting")
         live = asyncio.create_task(self._live(settled, stop), name="vllm-di service")
         try:

@@ -19,8 +19,9 @@ from containers.vllm_api.counted import note_usage
 
 logger = logging.getLogger(__name__)
 
-_FEEDS = {"/metrics", "/load", "/version", "/admin/status", "/admin/status/events"}
-QUIET = PROBES | PAGE | _FEEDS
+_FEEDS = {"/metrics", "/load", "/version", "/admin/status"}
+_OF_THE_PAGE = {"/admin/status/events", "/admin/settings"}
+QUIET = PROBES | PAGE | _FEEDS | _OF_THE_PAGE
 """Paths that are asked every few seconds by machines, and are not counted."""
 
 ID_HEADER = b"x-request-id"

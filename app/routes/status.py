@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.errors import ServingRoute
-from app.json_response import JsonAnswer
 from app.middleware import ADMIN
 from app.service import service_of
 from app.status.feed import Feed
@@ -22,8 +21,8 @@ NOT_KEPT = {"Cache-Control": "no-store"}
 async def status(raw_request: Request) -> Response:
     """Show the models, their resources, generations and figures, and recent errors."""
     service = service_of(raw_request)
-    content = {**picture(service), "figures": figures(service)}
-    return JsonAnswer(content, headers=NOT_KEPT)
+    content = picture(service, figures=figures(service))
+    return Response(content, media_type="application/json", headers=NOT_KEPT)
 
 
 @router.get("/admin/status/events")

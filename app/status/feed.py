@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from time import monotonic
-from typing import Any
 
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
 from app.service import Service
-from app.status.picture import figures, picture, stamp
+from app.status.picture import figures, picture, stamp, written
 
 LOOK_EVERY_S = 0.2
 """Seconds between two looks at whether anything has changed."""
@@ -75,10 +73,10 @@ async def events(
             yield event("status", picture(service))
         if now >= due:
             due = now + FIGURES_EVERY_S
-            yield event("figures", figures(service))
+            yield event("figures", written(figures(service)))
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def event(name: str, content: dict[str, Any]) -> str:
-    """One server-sent event."""
-    return f"event: {name}\ndata: {json.dumps(content, separators=(',', ':'))}\n\n"
+def event(name: str, content: str) -> str:
+    """One server-sent event of JSON."""
+    return f"event: {name}\ndata: {content}\n\n"

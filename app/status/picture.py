@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import asdict
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from app.service import Service
 from app.status.graph import resources
@@ -18,11 +20,45 @@ from containers.version import __version__
 from containers.vllm_api import installed_version
 from containers.vllm_api.figures import engine_figures
 
+Stamp = tuple[Any, ...]
 
-def picture(service: Service) -> dict[str, Any]:
-    """How the server stands now, as JSON has it; times are seconds since the epoch."""
+
+_written: WeakKeyDictionary[ServedModel, tuple[Stamp, str]] = WeakKeyDictionary()
+
+
+def picture(service: Service, **more: Any) -> str:
+    """How the server stands now, as JSON; times are seconds since the epoch.
+
+    With hundreds of models it is a megabyte, which all who look would write anew.
+
+    Args:
+        service: The running side of an app.
+        more: What else is to be in it.
+    """
+    content = written({**_server(service), **more})
+    models = ",".join(_model_text(service, model) for model in service.models)
+    return f'{content[:-1]},"models":[{models}]}}'
+
+
+def written(content: dict[str, Any]) -> str:
+    """JSON without spaces."""
+    return json.dumps(content, separators=(",", ":"))
+
+
+def _model_text(service: Service, model: ServedModel) -> str:
+    about = service.n_changes, len(model.history), str(model.error)
+    stamped = (*about, *_stamp(service, model))
+    before, text = _written.get(model, (None, ""))
+    if before != stamped:
+        text = written(_model(service, model))
+        _written[model] = stamped, text
+    return text
+
+
+def _server(service: Service) -> dict[str, Any]:
     return {
         "at": time.time(),
+        "run": service.run,
         "versions": versions(),
         "phase": service.state,
         "trouble": service.trouble,
@@ -30,7 +66,6 @@ def picture(service: Service) -> dict[str, Any]:
         "began_at": time.time() - service.elapsed_s,
         "error": None if service.error is None else masked(service.error),
         "offers": offers(service),
-        "models": [_model(service, model) for model in service.models],
         "troubles": _troubles(service),
     }
 
@@ -58,7 +93,7 @@ def figures(service: Service) -> dict[str, Any]:
     }
 
 
-def stamp(service: Service) -> tuple[Any, ...]:
+def stamp(service: Service) -> Stamp:
     """Differs when a new :func:`picture` would show anything else; cheap to make."""
     return (
         service.state,
@@ -68,7 +103,7 @@ def stamp(service: Service) -> tuple[Any, ...]:
     )
 
 
-def _stamp(service: Service, model: ServedModel) -> tuple[Any, ...]:
+def _stamp(service: Service, model: ServedModel) -> Stamp:
     return (
         model.name,
         model.state,

@@ -22,6 +22,8 @@ MARKS = {"green": "●", "red": "✗", "dim": "·", BUSY: "◐"}
 CAUSES = {"heal": "engine replaced", "load": "loaded again", "reload": "new settings"}
 BAR_CELLS = 24
 N_TROUBLES = 5
+ROWS_BESIDE = 20
+"""Lines that are kept for a start and for troubles when there are many models."""
 UNKNOWN = "-"
 COLUMNS = ("", "state", "running", "waiting", "tokens/s", "KV cache", "generation")
 
@@ -33,15 +35,18 @@ def picture(status: Status, rates: Rates, *, model: int, rows: int) -> Renderabl
         status: What the server told.
         rates: Tokens a second.
         model: Which model's resources to show, counted on and on.
-        rows: Lines there are; resources that took least are left out first.
+        rows: Lines there are; what took least is left out first, then other models.
     """
-    models = status["models"]
+    models = window(status["models"], around=model, n=max(3, rows - ROWS_BESIDE))
     troubles = status["troubles"][:N_TROUBLES]
     parts: list[RenderableType] = [headline(status), Text()]
-    parts.append(model_table(status, rates))
+    parts.append(model_table(status, rates, models))
+    n_others = len(status["models"]) - len(models)
+    if n_others:
+        parts.append(Text(f"{n_others} other models", "dim"))
     if models:
-        shown = models[model % len(models)]
-        room = rows - len(models) - len(troubles) - 9
+        shown = status["models"][model % len(status["models"])]
+        room = rows - len(models) - len(troubles) - 9 - bool(n_others)
         parts += [Text(), *resource_part(shown, now=status["at"], rows=max(room, 3))]
     if troubles:
         parts += [Text(), *(trouble_line(each) for each in troubles)]
@@ -51,13 +56,20 @@ def picture(status: Status, rates: Rates, *, model: int, rows: int) -> Renderabl
 def whole(status: Status) -> RenderableType:
     """All that is told, to be printed once."""
     parts: list[RenderableType] = [headline(status), Text()]
-    parts.append(model_table(status, Rates()))
+    parts.append(model_table(status, Rates(), status["models"]))
     for model in status["models"]:
         n = len(model["resources"])
         parts += [Text(), *resource_part(model, now=status["at"], rows=n)]
     if status["troubles"]:
         parts += [Text(), *(trouble_line(each) for each in status["troubles"])]
     return Group(*parts)
+
+
+def window(models: list[Any], *, around: int, n: int) -> list[Any]:
+    """At most n models, one after the other, the chosen one among them."""
+    chosen = around % len(models) if models else 0
+    first = max(0, min(chosen - n // 2, len(models) - n))
+    return models[first : first + n]
 
 
 def headline(status: Status) -> Text:
@@ -74,13 +86,13 @@ def headline(status: Status) -> Text:
     return line
 
 
-def model_table(status: Status, rates: Rates) -> Table:
-    """A line for each model."""
+def model_table(status: Status, rates: Rates, models: list[Any]) -> Table:
+    """A line for each of these models."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in COLUMNS:
         is_number = name in COLUMNS[2:6]
         table.add_column(name, justify="right" if is_number else "left")
-    for model in status["models"]:
+    for model in models:
         measured = status["figures"]["models"].get(model["name"])
         state = model["trouble"] or model["state"]
         table.add_row(

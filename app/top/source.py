@@ -82,8 +82,8 @@ class Rates:
             samples = self._samples.setdefault(name, deque())
             kind = "generation" if model["generates"] else "prompt"
             at, n = figures["at"], found[f"n_{kind}_tokens"]
-            if samples and n < samples[-1][1]:
-                samples.clear()  # a new engine counts from 0
+            if samples and (n < samples[-1][1] or at < samples[-1][0]):
+                samples.clear()  # a new engine counts from 0; a clock may be put back
             samples.append((at, n))
             while len(samples) > 2 and at - samples[1][0] >= WINDOW_S:  # noqa: PLR2004  # a rate has two ends
                 samples.popleft()

@@ -4,6 +4,8 @@ import { asked } from "./dialog.js";
 import { byId, el } from "./element.js";
 import { order } from "./server.js";
 
+const MOST_NAMES = 4;
+
 const named = (path, model) => `${path}${path.includes("?") ? "&" : "?"}model=${encodeURIComponent(model)}`;
 
 /** Show what can be done to the server. */
@@ -70,7 +72,13 @@ function planned({ models, added, removed }) {
 function outcome({ rebuilt, borrowed, restarts_engine: restarts }) {
   if (!rebuilt.length) return "goes on as it is.";
   const engine = restarts ? " Its engine starts again." : " Its engine goes on.";
-  return `builds ${rebuilt.join(", ")} anew and keeps ${borrowed.length} others.${engine}`;
+  return `builds ${listed(rebuilt)} anew and keeps ${borrowed.length} others.${engine}`;
+}
+
+/** Names, of many only the first. */
+function listed(names) {
+  const rest = names.length - MOST_NAMES;
+  return rest > 1 ? `${names.slice(0, MOST_NAMES).join(", ")} and ${rest} more` : names.join(", ");
 }
 
 const drain = () =>

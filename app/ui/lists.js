@@ -44,9 +44,18 @@ function showSettings() {
     if (sought) return origin && `${text} ${origin}`.toLowerCase().includes(sought);
     return !onlySet || origin !== "default";
   });
-  const shown = sought ? rows : rows.filter((line, i) => !isEmptyHead(line, rows[i + 1]));
+  const shown = sought ? rows : withoutEmptyHeads(rows);
   byId("setting-rows").replaceChildren(...shown.map(row));
   byId("no-settings").hidden = shown.length > 0;
+}
+
+/** Leave out heads of sections with nothing below them, from the innermost outwards. */
+function withoutEmptyHeads(rows) {
+  const kept = [];
+  for (const line of [...rows].reverse()) {
+    if (!isEmptyHead(line, kept[0])) kept.unshift(line);
+  }
+  return kept;
 }
 
 /** Whether a section's head has nothing below it. */

@@ -12,6 +12,10 @@ import { showStart } from "./waterfall.js";
 import { tone } from "./words.js";
 
 const TICK_MS = 250;
+const REFUSALS = {
+  401: "This server knows no such key.",
+  403: "This key is good for requests, but it is no admin key.",
+};
 let status = null;
 let figures = null;
 let told = "";
@@ -19,7 +23,12 @@ let heard = 0;
 
 const on = {
   status(found) {
-    const isChanged = found.n_changes !== status?.n_changes;
+    const isAnother = found.run !== status?.run; // it was started anew
+    const isChanged = isAnother || found.n_changes !== status.n_changes;
+    if (status && found.versions["vllm-di"] !== status.versions["vllm-di"]) {
+      location.reload(); // its page is another one too
+      return;
+    }
     status = found;
     heard = performance.now();
     byId("page").hidden = byId("sections").hidden = false;
@@ -37,7 +46,7 @@ const on = {
   },
   refused(error) {
     key.forget();
-    say(byId("refused"), error.message);
+    say(byId("refused"), REFUSALS[error.status]);
     openDoor();
   },
 };

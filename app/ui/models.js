@@ -19,6 +19,7 @@ const CAUSES = {
   load: "loaded again when asked for",
 };
 
+const MANY = 9;
 const cards = new Map();
 
 /** Show the models as they stand now. */
@@ -37,11 +38,24 @@ export function showModels(status) {
   const wanted = names.map((name) => cards.get(name).root);
   const shown = [...byId("cards").children];
   if (wanted.some((root, i) => root !== shown[i])) byId("cards").replaceChildren(...wanted);
+  byId("find-model-row").hidden = names.length < MANY;
+  showFound();
 }
+
+/** Of many models, those whose name, source or state has what is sought. */
+function showFound() {
+  const isMany = !byId("find-model-row").hidden;
+  const sought = isMany ? byId("find-model").value.trim().toLowerCase() : "";
+  for (const card of cards.values()) card.root.hidden = !card.words().includes(sought);
+}
+
+byId("find-model").addEventListener("input", showFound);
 
 /** Show the figures of a moment. */
 export function showFigures(figures) {
-  for (const [name, card] of cards) card.measure(figures.at, figures.models[name]);
+  // Some model may be called "constructor", which every object seems to have.
+  const found = (name) => (Object.hasOwn(figures.models, name) ? figures.models[name] : null);
+  for (const [name, card] of cards) card.measure(figures.at, found(name));
 }
 
 class Card {
@@ -106,6 +120,12 @@ class Card {
     modelActions(model, offers, this.actions, this.adapters);
   }
 
+  /** What it can be found by. */
+  words() {
+    const parts = [this.name, this.from, this.state];
+    return parts.map((each) => each.textContent.toLowerCase()).join("\n");
+  }
+
   showHistory(model) {
     const last = model.history.at(-1);
     const why = last ? (CAUSES[last.cause] ?? last.cause) : "not loaded yet";
@@ -123,11 +143,10 @@ class Card {
   }
 
   measure(at, found) {
-    this.spark.classList.toggle("none", !found);
+    this.root.classList.toggle("unmeasured", !found);
     if (!found) {
       for (const dd of Object.values(this.figures)) say(dd, "–");
       say(this.facts, "No figures: its engine measures nothing now.");
-      this.filled.style.width = "0";
       return;
     }
     this.rate.add(at, this.generates ? found.n_generation_tokens : found.n_prompt_tokens);

@@ -5,6 +5,8 @@ import { order } from "./server.js";
 import { count, several } from "./words.js";
 
 const MOST = 2000;
+/** How tokenizers write a space, a line's end and a tab in the names of their tokens. */
+const MARKS = { "\u0120": "·", "\u2581": "·", "\u010a": "↵", "\u0109": "⇥" };
 
 /** Have a conversation rendered, and show it. */
 export async function showPrompt({ model, messages, chat_template_kwargs: kwargs }) {
@@ -14,11 +16,16 @@ export async function showPrompt({ model, messages, chat_template_kwargs: kwargs
   const { tokens, token_strs: names } = await order("tokenize", wanted);
   const { prompt } = await order("detokenize", { model, tokens });
   const shown = tokens.slice(0, MOST);
-  const chips = shown.map((id, i) => el("li", {}, names?.[i] ?? "", el("small", {}, String(id))));
+  const chips = shown.map((id, i) => chip(id, names?.[i] ?? ""));
   if (tokens.length > MOST) chips.push(el("li", {}, `and ${count(tokens.length - MOST)} more`));
   say(byId("prompt-size"), several(tokens.length, "token"));
   say(byId("prompt-text"), prompt);
   byId("tokens").replaceChildren(...chips);
   byId("prompt-hint").hidden = true;
   byId("prompt-text").hidden = byId("tokens").hidden = false;
+}
+
+function chip(id, name) {
+  const readable = name.replace(/[\u0120\u2581\u010a\u0109]/g, (mark) => MARKS[mark]);
+  return el("li", { title: name }, readable, el("small", {}, String(id)));
 }

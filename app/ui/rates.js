@@ -13,7 +13,8 @@ export class Rate {
   /** Take what a counter says at a moment, in seconds. */
   add(at, n) {
     const last = this.samples.at(-1);
-    if (last && n < last.n) this.samples = []; // a new engine counts from 0
+    // A new engine counts from 0, and a clock may be put back.
+    if (last && (n < last.n || at < last.at)) this.samples = [];
     this.samples.push({ at, n });
     while (this.samples.length > 2 && at - this.samples[1].at >= WINDOW_S) {
       this.samples.shift();

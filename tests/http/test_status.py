@@ -241,7 +241,8 @@ async def test_who_watches_is_no_request_to_be_counted(folder: str) -> None:
     serving = Serving(folder, MODEL, **KEYS)
     async with serving.client() as client:
         await picture(client)
-        assert "/admin/status" not in (await client.get("/metrics")).text
+        await client.get("/admin/settings", headers=ADMIN)
+        assert "/admin/" not in (await client.get("/metrics")).text
 
 
 async def test_without_admin_keys_there_is_nothing_to_see(folder: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import threading
@@ -16,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from app.cli import main
-from app.top.picture import bar, clean, model_table, trouble_line
+from app.top.picture import bar, clean, model_table, picture, trouble_line
 from app.top.source import Follower, NotToldError, Rates, Source
 from tests.http.in_process import eventually
 from tests.page.doubles import ADMIN, KEY, Doubles, Measured, serving
@@ -232,6 +233,8 @@ def test_tokens_a_second_are_the_growth_over_five_seconds() -> None:
     assert [rate(at, 140) for at in (5, 6, 7)] == [8, 6, 0]
     assert rate(8, 3) is None, "a new engine counts from 0"
     assert rate(9, 7) == 4
+    assert rate(1, 9) is None, "its clock was put back"
+    assert rate(2, 14) == 5
 
 
 def test_a_terminal_obeys_nothing_that_a_server_says() -> None:
@@ -241,8 +244,33 @@ def test_a_terminal_obeys_nothing_that_a_server_says() -> None:
     model = {"name": evil, "trouble": "", "state": evil, "history": []}
     status = {"models": [model | {"generation": 1}], "figures": {"models": {}}}
     console = Console(record=True, width=80, color_system=None)
-    console.print(trouble_line(trouble), model_table(status, Rates()))
+    console.print(trouble_line(trouble), model_table(status, Rates(), status["models"]))
     assert not set("\x1b\x07\u202e") & set(console.export_text())
+
+
+@pytest.mark.parametrize("chosen", [0, 1, 99, 199, 200])
+def test_of_many_models_the_chosen_one_is_in_sight(chosen: int) -> None:
+    names = [f"model-{number}" for number in range(200)]
+    resource = {
+        "name": "engine", "state": "ready", "started_at": 1.0, "seconds": 2.0,
+        "error": None, "is_kept": False, "is_left_out": False,
+    }  # fmt: skip
+    common = {"trouble": "", "state": "ready", "history": [], "generation": 1}
+    status: dict[str, Any] = {
+        "at": 5.0, "began_at": 0.0, "phase": "ready", "error": None, "troubles": [],
+        "versions": {"vllm-di": "1"},
+        "figures": {"at": 5.0, "in_flight": 0, "models": {}},
+        "models": [
+            {"name": name, **common, "resources": [resource]} for name in names
+        ],
+    }  # fmt: skip
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(picture(status, Rates(), model=chosen, rows=30))
+    text = console.export_text()
+    assert text.count("\n") <= 30
+    assert f"{names[chosen % 200]}: 1 of 1 resources ready" in text
+    assert re.search(rf"^{names[chosen % 200]} +ready", text, re.MULTILINE)
+    assert "190 other models" in text
 
 
 def test_a_bar_stands_where_its_resource_was_loaded() -> None:

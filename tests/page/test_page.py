@@ -77,7 +77,7 @@ def test_a_stranger_sees_the_door_and_nothing_behind_it(
         assert not any("/admin/" in each for each in watched.requests)
         tab.fill("#key", "wrong")
         tab.click("#door button")
-        expect(tab.locator("#refused")).not_to_be_empty()
+        expect(tab.locator("#refused")).to_have_text("This server knows no such key.")
         tab.fill("#key", KEY)
         tab.keyboard.press("Enter")
         expect(card(tab)).to_be_visible()
@@ -221,6 +221,11 @@ def test_the_chat_box_streams_the_answer_and_shows_the_prompt(
         assert [int(t) for t in tab.locator("#tokens small").all_inner_texts()] == (
             tokens["tokens"]
         )
+        marks = re.compile("[\u0120\u010a\u2581]")
+        chips = tab.locator("#tokens li")
+        assert not any(marks.search(text) for text in chips.all_inner_texts())
+        named = [each.get_attribute("title") for each in chips.all()]
+        assert any(name and marks.search(name) for name in named)
         again = {"tokens": tokens["tokens"]}
         prompt = httpx.post(f"{url}/detokenize", json=again).json()["prompt"]
         assert tab.locator("#prompt-text").text_content() == prompt
@@ -390,6 +395,9 @@ def test_settings_are_found_with_their_origin(doubles: Doubles, look: Look) -> N
         tab = look(url).open(KEY)
         rows = tab.locator("#setting-rows tr")
         lines = httpx.get(f"{url}/admin/settings", headers=ADMIN).json()["lines"]
+        expect(rows.filter(has_text="admin_keys:")).to_have_count(1)
+        for empty in ("ray:", "performance:"):
+            expect(rows.filter(has_text=empty)).to_have_count(0)
         tab.uncheck("#only-set")
         expect(rows).to_have_count(len(lines))
         tab.fill("#find", "drain_timeout_s")
