@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from time import monotonic
+from weakref import WeakKeyDictionary
 
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
 from app.service import Service
-from app.status.picture import figures, picture, stamp, written
+from app.status.picture import Stamp, figures, picture, stamp, written
 
 LOOK_EVERY_S = 0.2
 """Seconds between two looks at whether anything has changed."""
@@ -24,6 +25,8 @@ end by itself.
 """
 PATIENCE_S = 2.0
 """Seconds more that whoever reads it has to take what was told."""
+
+_looks: WeakKeyDictionary[Service, tuple[float, Stamp]] = WeakKeyDictionary()
 
 
 class Feed(StreamingResponse):
@@ -67,7 +70,7 @@ async def events(
     end = monotonic() + (LIFETIME_S if lifetime_s is None else lifetime_s)
     due, seen = 0.0, None
     while not service.is_leaving and (now := monotonic()) < end:
-        stamped = stamp(service)
+        stamped = _stamp_of_now(service, now)
         if stamped != seen:
             seen = stamped
             yield event("status", picture(service))
@@ -75,6 +78,15 @@ async def events(
             due = now + FIGURES_EVERY_S
             yield event("figures", written(figures(service)))
         await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _stamp_of_now(service: Service, now: float) -> Stamp:
+    """The stamp, which all feeds share: there may be hundreds, and as many models."""
+    looked, stamped = _looks.get(service, (0.0, ()))
+    if now - looked > LOOK_EVERY_S / 2:
+        stamped = stamp(service)
+        _looks[service] = now, stamped
+    return stamped
 
 
 def event(name: str, content: str) -> str:

@@ -165,6 +165,28 @@ async def test_the_feed_is_silent_of_what_has_not_changed(
         ]
 
 
+async def test_many_feeds_look_together(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Any] = []
+    look = feed.stamp
+
+    def counted(service: Any) -> Any:
+        looks.append(service)
+        return look(service)
+
+    monkeypatch.setattr(feed, "stamp", counted)
+    serving = Serving(folder, MODEL, **KEYS)
+    async with serving.client():
+
+        async def read() -> list[str]:
+            return [each async for each in feed.events(serving.service, lifetime_s=0.5)]
+
+        told = await asyncio.gather(*(read() for _ in range(100)))
+    assert all(each[0].startswith("event: status") for each in told)
+    assert 0 < len(looks) < 10
+
+
 async def test_the_feed_ends_with_the_server(folder: str) -> None:
     serving = Serving(folder, MODEL, **KEYS)
     async with serving.client():
