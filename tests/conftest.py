@@ -26,6 +26,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from containers import ModelContainer, ModelSettings
 from containers.testing import tiny_model
+from tests.performance import turn_off
 
 # How fast examples are made says how busy the machine is, and nothing about the code.
 settings.register_profile(
@@ -41,6 +42,18 @@ SHARING_SERVERS = {"test_chat", "test_equal_answers", "test_process", "test_two_
 """Modules of the engine tier whose servers are the same, and so run in one process."""
 HEAVY_FOLDERS = {"contract", "docs", "http", "serving", "testing"}
 """Folders whose tests import vLLM, which alone takes 6 to 13 s, or start processes."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run do without what makes it faster."""
+    text = "off: with all that `performance` offers turned off"
+    parser.addoption("--performance", choices=("on", "off"), default="on", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Turn it off before any test's settings are made."""
+    if config.getoption("--performance") == "off":
+        turn_off()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -115,14 +115,14 @@ async def test_a_bad_template_leaves_everything_as_it_was(serving: Serving) -> N
 
 
 @pytest.mark.parametrize(
-    ("section", "key", "value"),
-    [("server", "port", 1), ("performance", "fast_streams", False)],
+    ("section", "key"), [("server", "port"), ("performance", "fast_streams")]
 )
 async def test_what_needs_a_restart_is_refused(
-    serving: Serving, section: str, key: str, value: Any
+    serving: Serving, section: str, key: str
 ) -> None:
     async with serving.client() as client:
         old = serving.settings()
+        value = not getattr(getattr(old, section), key)
         changed = getattr(old, section).model_copy(update={key: value})
         new = old.model_copy(update={section: changed})
         with pytest.raises(SettingsError, match=rf"{section}\.{key}"):
