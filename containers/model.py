@@ -8,6 +8,7 @@ from containers import resources
 from containers.lifecycle import LoadedContainer, Resource
 from containers.settings import ModelSettings, PerformanceSettings
 from containers.vllm_api.cpu_share import WHOLE, CpuShare
+from containers.vllm_api.sharing import ALONE, EngineSharing
 
 
 class ModelContainer(containers.DeclarativeContainer):
@@ -24,6 +25,7 @@ class ModelContainer(containers.DeclarativeContainer):
         instance_of=PerformanceSettings, default=PerformanceSettings()
     )
     cpu_share = providers.Dependency(instance_of=CpuShare, default=WHOLE)
+    sharing = providers.Dependency(instance_of=EngineSharing, default=ALONE)
     engine_processes = Resource(
         resources.engine_processes,
         settings=performance,
@@ -37,6 +39,7 @@ class ModelContainer(containers.DeclarativeContainer):
         resources.vllm_config,
         settings=settings,
         model=model,
+        sharing=sharing,
     )
     tokenizer = Resource(
         resources.tokenizer,
@@ -61,6 +64,7 @@ class ModelContainer(containers.DeclarativeContainer):
         vllm_config=vllm_config,
         renderer=renderer,
         cpu_share=cpu_share,
+        sharing=sharing,
     )
     supported_tasks = Resource(
         resources.supported_tasks,

@@ -10,6 +10,7 @@ from containers.graph import Expected
 from containers.resources.engine_processes import EngineProcesses
 from containers.settings import ModelSettings
 from containers.vllm_api.cpu_share import CpuShare
+from containers.vllm_api.sharing import ALONE, EngineSharing
 
 EngineClient = Annotated[
     Any,
@@ -28,6 +29,7 @@ async def engine(
     vllm_config: Any,
     renderer: Any,
     cpu_share: CpuShare,
+    sharing: EngineSharing = ALONE,
 ) -> AsyncIterator[EngineClient]:
     """Start vLLM's engine process around the injected renderer.
 
@@ -37,6 +39,7 @@ async def engine(
         vllm_config: Configuration; the engine writes into it.
         renderer: The renderer the engine uses for its own prompts.
         cpu_share: Its part of the cores, if it computes on the CPU.
+        sharing: Who else uses it, and whether another process has started it.
 
     Yields:
         vLLM's ``AsyncLLM``, ready to generate. Its processes end when it is closed,
@@ -54,6 +57,7 @@ async def engine(
         renderer=renderer,
         processes=engine_processes,
         cpu_share=cpu_share,
+        sharing=sharing,
         log_requests=settings.chat.enable_log_requests,
         log_stats=log_stats,
         aggregate_logging=settings.engine.get("aggregate_engine_logging", False),

@@ -10,13 +10,16 @@ from containers.errors import SettingsError
 from containers.graph import Expected
 from containers.settings import ModelSettings
 from containers.settings.engine import revealed, without_secrets
+from containers.vllm_api.sharing import ALONE, EngineSharing
 
 BuiltConfig = Annotated[Any, Expected("a VllmConfig", has=("model_config",))]
 
 HINT = "Mend models[].engine; the names are those of `vllm serve --help`."
 
 
-def vllm_config(*, settings: ModelSettings, model: str) -> BuiltConfig:
+def vllm_config(
+    *, settings: ModelSettings, model: str, sharing: EngineSharing = ALONE
+) -> BuiltConfig:
     """Build vLLM's ``VllmConfig`` for one engine; loads no weights.
 
     The first call in a process imports vLLM, which takes 6 to 13 s. Plugins with tool
@@ -25,6 +28,7 @@ def vllm_config(*, settings: ModelSettings, model: str) -> BuiltConfig:
     Args:
         settings: The model's settings.
         model: Model folder or Hugging Face id.
+        sharing: How many processes use the engine.
 
     Returns:
         A fresh ``VllmConfig``, for one engine alone.
@@ -39,7 +43,10 @@ def vllm_config(*, settings: ModelSettings, model: str) -> BuiltConfig:
     arguments = _arguments(settings)
     try:
         return create_vllm_config(
-            model=model, served_model_name=settings.names, arguments=arguments
+            model=model,
+            served_model_name=settings.names,
+            arguments=arguments,
+            n_clients=sharing.n_clients,
         )
     except ValidationError as error:
         # Its own text and traceback show the arguments, with their secrets.

@@ -15,7 +15,11 @@ _OF_THE_COMMAND_LINE = {"mm_device_do_normalize": None}
 
 
 def create_vllm_config(
-    *, model: str, served_model_name: Sequence[str], arguments: Mapping[str, Any]
+    *,
+    model: str,
+    served_model_name: Sequence[str],
+    arguments: Mapping[str, Any],
+    n_clients: int = 1,
 ) -> Any:
     """Make a fresh ``VllmConfig``; loads no weights (about 10 ms after the import).
 
@@ -27,6 +31,8 @@ def create_vllm_config(
         served_model_name: Names clients may ask for, the primary one first.
         arguments: vLLM engine arguments by vLLM's own names; a nested configuration may
             be a mapping of its fields.
+        n_clients: Processes that will use the engine, by which vLLM chooses how images
+            and sounds get to it.
 
     Raises:
         ValueError: vLLM refuses an argument's value; its text says which.
@@ -41,6 +47,8 @@ def create_vllm_config(
         served_model_name=list(served_model_name),
         **_with_configs_made({**_defaults(), **arguments}),
     )
+    if n_clients > 1:
+        engine_args._api_process_count = n_clients  # noqa: SLF001  # as vLLM's command does
     context = vllm_api.UsageContext.OPENAI_API_SERVER
     return engine_args.create_engine_config(usage_context=context)
 

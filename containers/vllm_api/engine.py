@@ -21,6 +21,8 @@ from containers.vllm_api.engine_processes import EngineProcesses
 from containers.vllm_api.engine_sockets import EngineSockets
 from containers.vllm_api.metrics import keep_metrics, take_metrics
 from containers.vllm_api.parent_watch import attach_watch
+from containers.vllm_api.sharing import ALONE, EngineSharing
+from containers.vllm_api.statistics import note_when_heard
 
 SHUTDOWN_TIMEOUT_S = 15.0
 """Seconds an engine's processes have to end by themselves: with vLLM's default of 5 a
@@ -74,6 +76,8 @@ class EngineStart:
         aggregate_logging: Whether it logs one line for all ranks of data parallelism.
         processes: Where its processes come from; vLLM starts them if nothing is given.
         cpu_share: Its part of the cores, if it computes on the CPU.
+        sharing: Who else uses it. Where it is another process', it is not started: this
+            becomes a client of it.
     """
 
     def __init__(  # noqa: PLR0913  # what vLLM takes, and where it runs
@@ -86,11 +90,13 @@ class EngineStart:
         aggregate_logging: bool = False,
         processes: EngineProcesses | None = None,
         cpu_share: CpuShare = WHOLE,
+        sharing: EngineSharing = ALONE,
     ) -> None:
         self._vllm_config = vllm_config
         self._renderer = renderer
         self._processes = processes or EngineProcesses(fast_start=False)
         self._cpu_share = cpu_share
+        self._sharing = sharing
         self._options = {
             "usage_context": vllm_api.UsageContext.OPENAI_API_SERVER,
             "enable_log_requests": log_requests,
@@ -111,6 +117,8 @@ class EngineStart:
             self._raise_if_given_up()
         try:
             self._raise_if_given_up()
+            if self._sharing.place is not None:
+                return self._attach()
             with self._processes.for_engine(
                 self._vllm_config, heed=self._raise_if_given_up
             ):
@@ -125,18 +133,35 @@ class EngineStart:
     def _construct(self) -> Any:
         self._before = before = set(multiprocessing.active_children())
         attach_watch(self._vllm_config)
-        keep_metrics()
-        async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
         try:
             with (
                 EngineSockets(self._vllm_config) as sockets,
                 self._cpu_share.taken(self._vllm_config),
+                self._sharing.offered() as places,
             ):
-                engine = async_llm.from_vllm_config(self._vllm_config, **self._options)
+                engine = self._client()
         finally:
             self._before = None
         engine.vllm_di_processes = _engine_processes(but_not=before)
         engine.vllm_di_sockets = sockets
+        engine.vllm_di_places = places
+        return engine
+
+    def _attach(self) -> Any:
+        """Become a client of an engine that another process has started, and ends."""
+        engine = self._client()
+        engine.vllm_di_processes = []
+        engine.vllm_di_sockets = EngineSockets(self._vllm_config)
+        return engine
+
+    def _client(self) -> Any:
+        keep_metrics()
+        async_llm = _with_renderer(vllm_api.AsyncLLM, self._renderer)
+        engine = async_llm.from_vllm_config(
+            self._vllm_config, **self._options, **self._sharing.as_client
+        )
+        if self._sharing.n_clients > 1:
+            note_when_heard(engine)
         model_name = self._vllm_config.model_config.served_model_name
         engine.vllm_di_metrics = take_metrics(model_name)
         return engine

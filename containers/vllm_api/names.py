@@ -46,6 +46,10 @@ NAMES: dict[str, str] = {
     # Engine
     "AsyncLLM": "vllm.v1.engine.async_llm",
     "EngineClient": "vllm.engine.protocol",
+    "EngineCoreOutputs": "vllm.v1.engine",
+    "EngineCoreProc": "vllm.v1.engine.core",
+    "MsgpackDecoder": "vllm.v1.serial_utils",
+    "get_open_zmq_ipc_path": "vllm.utils.network_utils",
     "EngineDeadError": "vllm.v1.engine.exceptions",
     "EngineGenerateError": "vllm.v1.engine.exceptions",
     "VLLMClientError": "vllm.exceptions",

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
+from time import monotonic
 from typing import Any
 
 
@@ -34,6 +35,30 @@ async def _log_for_ever(engine: Any) -> None:
     while True:
         await asyncio.sleep(envs.VLLM_LOG_STATS_INTERVAL)
         await engine.do_log_stats()
+
+
+def note_when_heard(engine: Any) -> None:
+    """Keep, as its ``vllm_di_heard_at``, when an engine last told how it stands.
+
+    An engine of several clients tells one of them at a time. The time is that of the
+    machine's monotonic clock, in seconds.
+
+    Source:
+        vllm/v1/engine/async_llm.py ``_run_output_handler`` (0.31.0 to 0.33.0), which
+        gives what it hears to ``logger_manager.record``.
+    """
+    manager = engine.logger_manager
+    if manager is None:
+        return
+    record = manager.record
+
+    def record_and_note(*args: Any, **kwargs: Any) -> None:
+        if args or kwargs.get("scheduler_stats") is not None:
+            engine.vllm_di_heard_at = monotonic()
+        record(*args, **kwargs)
+
+    engine.vllm_di_heard_at = 0.0
+    manager.record = record_and_note
 
 
 def count_tool_calls(model_name: str) -> None:
