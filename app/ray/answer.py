@@ -13,8 +13,8 @@ from starlette.types import Send
 
 from app.answers import LAST_WORD_S
 from app.errors import reshaped
+from app.exchange import Headers, Part
 from app.middleware.time_limit import EVENT_STREAM
-from app.ray.exchange import Headers, Part
 from app.shapes import OPENAI, ChatV2Shape, MessagesShape, ResponsesShape, Shape
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from app.ray.exchange import Asked, Part
+from app.exchange import Asked, Part
 from containers.errors import NotReadyError
 from containers.masks import masked
 from containers.settings import ModelSettings

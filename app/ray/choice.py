@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 
 from starlette.exceptions import HTTPException
 
+from app.exchange import Asked
 from app.ray.backend import Backend
-from app.ray.exchange import Asked
 from containers.errors import (
     ServingError,
     UnknownModelError,

@@ -17,11 +17,11 @@ from app.errors import (
     serving_error_response,
     unavailable,
 )
+from app.exchange import Asked
 from app.middleware.paths import routed_path
 from app.ray.answer import Answer, shape_of
 from app.ray.backend import Backend
 from app.ray.choice import chosen, chosen_by_admin, name_in
-from app.ray.exchange import Asked
 from app.ray.models import Models
 from app.ray.tasks import OF_EACH_REPLICA, PASSED_OVER, PROVIDERS
 from app.shapes import SHAPE

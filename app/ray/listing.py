@@ -10,9 +10,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.exchange import Asked
 from app.json_response import JsonAnswer
 from app.ray.backend import STATE_TIMEOUT_S, Backend
-from app.ray.exchange import Asked
 from containers.errors import NotReadyError
 
 PATH = "/v1/models"

@@ -10,11 +10,11 @@ from contextlib import AsyncExitStack
 from secrets import token_hex
 from typing import Any
 
+from app.exchange import Asked, Exchange, Headers, Part
 from app.main import create_app
 from app.quiet import be_quiet
 from app.ray.container import container_of
 from app.ray.ending import when_told_to_end
-from app.ray.exchange import Asked, Exchange, Headers, Part
 from app.ray.narrowing import settings_of_replica
 from app.server import DEATH_TIMEOUT_S
 from app.service import STATE_ATTRIBUTE, Service

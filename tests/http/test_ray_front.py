@@ -12,8 +12,8 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
+from app.exchange import Asked
 from app.ray import replica as replicas
-from app.ray.exchange import Asked
 from app.ray.front import Front
 from app.ray.models import Models
 from app.ray.replica import ModelReplica

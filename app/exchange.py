@@ -1,4 +1,4 @@
-"""A request and its answer, as they travel between the ingress and a replica."""
+"""A request and its answer, as they travel between processes of one server."""
 
 from __future__ import annotations
 
