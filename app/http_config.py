@@ -8,7 +8,7 @@ import ssl
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import uvicorn
 from uvicorn.config import LOGGING_CONFIG, create_ssl_context
@@ -22,7 +22,11 @@ _TLS_FILES = ("ssl_certfile", "ssl_keyfile", "ssl_ca_certs")
 
 
 def uvicorn_config(
-    app: Any, server: ServerSettings, *, close_timeout_s: int
+    app: Any,
+    server: ServerSettings,
+    *,
+    close_timeout_s: int,
+    lifespan: Literal["auto", "off"] = "auto",
 ) -> uvicorn.Config:
     """Make uvicorn's configuration, its certificates loaded.
 
@@ -30,10 +34,12 @@ def uvicorn_config(
         app: The app.
         server: Server settings, whose certificates have been checked.
         close_timeout_s: Seconds connections have to close at the end.
+        lifespan: Whether uvicorn starts and ends the app.
     """
     limit = server.h11_max_incomplete_event_size
     config = uvicorn.Config(
         app,
+        lifespan=lifespan,
         root_path=server.root_path,
         log_level=server.uvicorn_log_level,
         log_config=None if are_ours() else LOGGING_CONFIG,

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -81,6 +81,12 @@ def logs(
             yield form
         finally:
             del os.environ[VLLM_CONFIG]
+
+
+def set_levels(levels: Mapping[str, str | None]) -> None:
+    """Have loggers say as much as levels allow; ``None`` for that of the one above."""
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level.upper() if level else logging.NOTSET)
 
 
 def are_ours() -> bool:

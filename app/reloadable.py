@@ -11,7 +11,8 @@ from dependency_injector import providers
 from dependency_injector.containers import Container
 
 from app.metrics import counted
-from app.restart import refuse_what_needs_a_restart
+from app.others import Nobody, Others
+from app.restart import refuse_another_engine, refuse_what_needs_a_restart
 from containers.errors import SettingsError
 from containers.masks import Secrets
 from containers.registry import Change, ModelRegistry
@@ -27,6 +28,7 @@ class Reloadable(ABC):
         check_reload: Called with new server settings before anything is changed to
             them; what it raises leaves all as it was.
         on_reload: Called with the server settings after every reload.
+        others: The other front ends of the server.
         load_settings: Reads the settings anew; ``None`` if they have no source.
         setting_files: The files it reads.
         secrets: Those of all settings so far.
@@ -36,6 +38,7 @@ class Reloadable(ABC):
         self.container = container
         self.check_reload: Callable[[ServerSettings], None] = lambda _: None
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
+        self.others: Others = Nobody()
         self.load_settings: Callable[[], Settings] | None = None
         self.setting_files: tuple[Path, ...] = ()
         self.secrets = Secrets()
@@ -66,12 +69,16 @@ class Reloadable(ABC):
         self._keep_secrets_of(settings)
         refuse_what_needs_a_restart(self.container.settings(), settings)
         self.check_reload(settings.server)
-        if dry_run:
-            return await registry.reload(settings, dry_run=True)
+        if dry_run or settings.server.frontends > 1:
+            planned = await registry.reload(settings, dry_run=True)
+            refuse_another_engine(planned, settings.server)
+            if dry_run:
+                return planned
         with counted(registry.events.reloads):
             change = await registry.reload(settings)
         self._take(settings)
         self.on_reload(settings.server)
+        await self.others.reload(settings)
         return change
 
     def _keep_secrets_of(self, settings: Settings) -> None:

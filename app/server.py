@@ -47,12 +47,52 @@ def listen(server: ServerSettings) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn whose signals are ours to answer, also while models load."""
+    """uvicorn whose signals are ours to answer, also while models load.
+
+    Attributes:
+        is_up: Set once it listens.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the app, and listen."""
+        await super().startup(sockets)
+        self.is_up.set()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         """Leave signals alone: uvicorn would raise them anew after its shutdown."""
         yield
+
+    async def accept(self, listener: socket.socket) -> asyncio.Server:
+        """Accept connections at one more socket, while it runs.
+
+        Args:
+            listener: A listening socket; it is closed with what is returned.
+        """
+        config, loop = self.config, asyncio.get_running_loop()
+
+        def protocol() -> asyncio.Protocol:
+            made: asyncio.Protocol = config.http_protocol_class(  # type: ignore[call-arg]  # as uvicorn does
+                config=config,
+                server_state=self.server_state,
+                app_state=self.lifespan.state,
+            )
+            return made
+
+        accepting = await loop.create_server(
+            protocol, sock=listener, ssl=config.ssl, backlog=config.backlog
+        )
+        self.servers.append(accepting)
+        return accepting
+
+    def accept_no_more(self, accepting: asyncio.Server) -> None:
+        """Take :meth:`accept` back; connections that are open stay so."""
+        accepting.close()
+        self.servers.remove(accepting)
 
 
 class ServerProcess:
@@ -93,18 +133,23 @@ class ServerProcess:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal)
         loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
-        beside = [
-            asyncio.create_task(self._watch_files()),
-            asyncio.create_task(self._heap.tend()),
-        ]
-        if refreshing := self._refresh_certificates():
-            beside.append(refreshing)
+        beside = self._beside()
         try:
             await self._server.serve(sockets=[listener])
         finally:
             for task in beside:
                 task.cancel()
         return self._status
+
+    def _beside(self) -> list[asyncio.Task[None]]:
+        """What goes on while it serves."""
+        beside = [
+            asyncio.create_task(self._watch_files()),
+            asyncio.create_task(self._heap.tend()),
+        ]
+        if refreshing := self._refresh_certificates():
+            beside.append(refreshing)
+        return beside
 
     def _refresh_certificates(self) -> asyncio.Task[None] | None:
         context = self._server.config.ssl

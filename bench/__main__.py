@@ -17,6 +17,7 @@ PARTS = {
     "small": ["small", "5"],
     "frontend": ["frontend", "5", "--curves"],
     "start": ["first_answer", "5"],
+    "frontends": ["several_front_ends", "5"],
     "tests": ["route_tests"],
     "observation": ["observation", "5"],
     "deaths": ["kill_engine", "4"],
@@ -24,7 +25,7 @@ PARTS = {
 }
 """Name of a part to its module and arguments."""
 
-WITH_JSON = ("small", "frontend", "start", "observation")
+WITH_JSON = ("small", "frontend", "start", "frontends", "observation")
 
 
 def run(part: str, folder: Path) -> int:

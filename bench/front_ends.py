@@ -2,7 +2,7 @@
 
 ``python -m bench.front_ends KIND PORT [N_MODELS]`` serves until it is told to end. The
 kinds are ``stock``, ``ours``, ``ours-off`` with what ``performance`` turns off turned
-off, and those of :data:`WATCHED`.
+off, and those of :data:`WATCHED` and :data:`MORE`.
 """
 
 import asyncio
@@ -25,6 +25,8 @@ from app import (
     TokenizerDep,
     create_app,
 )
+from app.frontends.listeners import listen_together
+from app.frontends.process import OwnerProcess
 from app.logs import logs
 from app.server import ServerProcess, listen
 from bench.instant_engine import InstantEngine
@@ -44,6 +46,8 @@ WATCHED: dict[str, dict[str, Any]] = {
     ALL: _TRACES,
 }
 """Kinds of ours by what watches its requests: server settings."""
+MORE: dict[str, dict[str, Any]] = {"ours-2": {"frontends": 2}}
+"""Kinds of ours by how many front ends there are: server settings."""
 SLOW = {"fast_streams": False, "short_prompt_max_chars": 0}
 LOOK_S = 0.005
 MAX_MODEL_LEN = 8192
@@ -97,17 +101,19 @@ def settings_of(
     )
 
 
-def app_of(settings: Settings, *, wait_until_ready: bool = True) -> FastAPI:
-    """An app of ours over instant engines."""
+def application_of(settings: Settings) -> ApplicationContainer:
+    """An application of ours over instant engines."""
     models = {}
     for model in settings.models:
         container = ModelContainer(settings=model, performance=settings.performance)
         container.engine.override(InstantEngine())
         models[model.name] = container
-    application = ApplicationContainer(
-        settings=settings, models=providers.Object(models)
-    )
-    return create_app(application, wait_until_ready=wait_until_ready)
+    return ApplicationContainer(settings=settings, models=providers.Object(models))
+
+
+def app_of(settings: Settings, *, wait_until_ready: bool = True) -> FastAPI:
+    """An app of ours over instant engines."""
+    return create_app(application_of(settings), wait_until_ready=wait_until_ready)
 
 
 def serve_ours(settings: Settings) -> int:
@@ -119,6 +125,22 @@ def serve_ours(settings: Settings) -> int:
             app, settings.server, on_ready=lambda: print("ready"), on_failure=print
         )
         return uvloop.run(process.run(listener))
+
+
+def serve_together(settings: Settings) -> int:
+    """Serve with several front ends, each over an instant engine of its own."""
+    app = app_of(settings, wait_until_ready=False)
+    with logs(settings.server.logs):
+        listeners = listen_together(settings.server)
+        process = OwnerProcess(
+            app,
+            settings.server,
+            listeners,
+            on_ready=lambda: print("ready"),
+            on_failure=lambda text: print(text, flush=True),
+            made_by="bench.front_ends:application_of",
+        )
+        return uvloop.run(process.run(listeners[0]))
 
 
 def add_probes(app: FastAPI) -> None:
@@ -206,7 +228,10 @@ def main() -> None:
     else:
         performance = SLOW if kind == "ours-off" else {}
         server = WATCHED.get(kind, {"disable_uvicorn_access_log": True})
-        serve_ours(settings_of(port, n_models, performance, server))
+        settings = settings_of(
+            port, n_models, performance, {**server, **MORE.get(kind, {})}
+        )
+        (serve_together if kind in MORE else serve_ours)(settings)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,14 @@ from containers.model import ModelContainer
 from containers.registry import ModelRegistry
 from containers.settings import ModelSettings, PerformanceSettings, Settings
 from containers.vllm_api.cpu_share import CpuShare
+from containers.vllm_api.sharing import EngineSharing
 
 
 def model_containers(
-    *, settings: Sequence[ModelSettings], performance: PerformanceSettings
+    *,
+    settings: Sequence[ModelSettings],
+    performance: PerformanceSettings,
+    sharing: EngineSharing,
 ) -> dict[str, containers.Container]:
     """Declare a container for each model, by its primary name; starts nothing."""
     return {
@@ -22,6 +26,7 @@ def model_containers(
             settings=model,
             performance=performance,
             cpu_share=CpuShare(index, n_engines=len(settings)),
+            sharing=sharing,
         )
         for index, model in enumerate(settings)
     }
@@ -54,10 +59,15 @@ class ApplicationContainer(containers.DeclarativeContainer):
 
     settings = providers.Dependency(instance_of=Settings)
 
+    sharing = providers.Singleton(
+        EngineSharing, n_clients=settings.provided.server.frontends
+    )
+
     models = providers.Singleton(
         model_containers,
         settings=settings.provided.models,
         performance=settings.provided.performance,
+        sharing=sharing,
     )
     registry = providers.Singleton(
         ModelRegistry,

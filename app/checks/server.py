@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from app.checks.report import Report
+from app.frontends.checks import refuse_by_environment
 from app.http_config import check_certificates, listening_socket
 from app.middleware.imported import imported_middleware
 from app.middleware.keys import Keys
@@ -20,6 +21,12 @@ def check_server(server: ServerSettings, report: Report) -> None:
         server: Server settings.
         report: Told how each check came out.
     """
+    if server.frontends > 1:
+        report.attempt(
+            "frontends",
+            lambda: refuse_by_environment(server),
+            lambda _: f"{server.frontends} over one engine",
+        )
     report.attempt("address", lambda: _free_address(server), str)
     if server.ssl_certfile is not None:
         report.attempt(

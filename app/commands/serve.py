@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -16,7 +18,11 @@ from app.commands.options import (
     load_settings,
     setting_files,
 )
+from app.event_loop import loop_factory
 from app.first_questions import curl_lines
+from app.frontends.checks import refuse_by_environment
+from app.frontends.listeners import listen_together
+from app.frontends.process import OwnerProcess
 from app.http_config import curl_address
 from app.logs import logs
 from app.main import create_app
@@ -65,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
     if options.ray:
         return _serve_with_ray(options)
     settings = load_settings(options)
+    refuse_by_environment(settings.server)
     line = release_line()
     with logs(settings.server.logs, settings.models) as log_format:
         be_quiet()
@@ -88,11 +95,12 @@ def _serve(
     service: Service = getattr(app.state, STATE_ATTRIBUTE)
     service.load_settings = partial(load_settings, options)
     service.setting_files = setting_files(options)
-    listener = listen(settings.server)
+    listeners = _listeners(settings.server)
+    listener = listeners[0]
     models = application.models()
     with (
         service.secrets.masked(),
-        listener,
+        _closing(listeners),
         start_progress(models, is_logged=is_logged) as progress,
     ):
         for pid in orphaned_engines():
@@ -113,14 +121,33 @@ def _serve(
             if options.timings is not None:
                 save_timings(options.timings, application.models(), progress.say)
 
-        process = ServerProcess(
-            app,
-            settings.server,
-            on_ready=on_ready,
-            on_failure=progress.say,
-        )
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        if len(listeners) == 1:
+            process = ServerProcess(
+                app, settings.server, on_ready=on_ready, on_failure=progress.say
+            )
+        else:
+            process = OwnerProcess(
+                app,
+                settings.server,
+                listeners,
+                on_ready=on_ready,
+                on_failure=progress.say,
+            )
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             return runner.run(process.run(listener))
+
+
+def _listeners(server: ServerSettings) -> list[socket.socket]:
+    """A listening socket for each front end."""
+    return [listen(server)] if server.frontends == 1 else listen_together(server)
+
+
+@contextmanager
+def _closing(listeners: Sequence[socket.socket]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for each in listeners:
+            stack.enter_context(each)
+        yield
 
 
 def announce(
@@ -160,11 +187,3 @@ def _tasks_of(model: ServedModel) -> Sequence[str]:
         return tasks
     is_pooling = model.settings.engine.get("runner") == "pooling"
     return ("embed",) if is_pooling else ("generate",)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop

@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 ADDED_UP = ("counter", "histogram", "summary")
 """Kinds of which each process has its own share."""
 
+OURS, OURS_OF_REQUESTS = "vllm_di_", "vllm_di_request"
+"""Beginning of metrics of ours, of which each process has a share of these alone: what
+becomes of the model and the server is told by the process that owns the engine.
+"""
+
 GAUGES_ADDED_UP = frozenset(
     {
         "vllm_di_requests_in_flight",
@@ -89,7 +94,8 @@ def _add(
 ) -> None:
     for name, family in more.items():
         is_gauge = name in GAUGES_ADDED_UP and also_gauges
-        if family.kind not in ADDED_UP and not is_gauge:
+        is_owners = name.startswith(OURS) and not name.startswith(OURS_OF_REQUESTS)
+        if is_owners or (family.kind not in ADDED_UP and not is_gauge):
             continue
         known = families.setdefault(name, Family(family.head, family.kind))
         for key, value in family.samples.items():

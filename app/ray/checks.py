@@ -70,6 +70,12 @@ def _of_server(server: ServerSettings) -> Iterator[SettingsError]:
             yield SettingsError(
                 key=f"server.{name}", reason=f"{reason} (Ray Serve)", hint=hint
             )
+    if server.frontends > 1:
+        yield SettingsError(
+            key="server.frontends",
+            reason="is of one server, and Ray Serve has replicas (Ray Serve)",
+            hint="Leave it out; set ray.ingress.replicas and models[].ray.replicas.",
+        )
     if is_enabled(server):
         yield SettingsError(
             key="server.enable_runtime_lora",

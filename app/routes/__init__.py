@@ -85,7 +85,7 @@ def _for_administrators(server: ServerSettings) -> list[ModuleType]:
     nouns: list[ModuleType] = []
     if server.has_admin_keys:
         nouns += [sleep, profile, caches, server_info, reload, loggers]
-        nouns += [unload, drain]
+        nouns += [drain] if server.frontends > 1 else [unload, drain]
     if server.has_admin_keys or server.ui:
         nouns.append(status)
     if server.ui:

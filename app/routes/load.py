@@ -15,4 +15,5 @@ async def show_load(raw_request: Request) -> dict[str, int]:
     Source:
         vllm/entrypoints/serve/instrumentator/basic.py (0.32.0).
     """
-    return {"server_load": service_of(raw_request).flights.n}
+    service = service_of(raw_request)
+    return {"server_load": service.flights.n + await service.others.n_in_flight()}

@@ -9,8 +9,9 @@ from starlette.responses import JSONResponse, Response
 
 from app.body import read_json
 from app.errors import ServingRoute, error_response
-from app.logs import OWN, are_ours
+from app.logs import OWN, are_ours, set_levels
 from app.middleware import ADMIN
+from app.service import service_of
 
 router = APIRouter(route_class=ServingRoute, tags=[ADMIN])
 
@@ -31,14 +32,14 @@ async def set_loggers(raw_request: Request) -> Response:
     """Set levels by logger name, such as ``{"vllm": "debug", "app.routes": null}``.
 
     With ``null`` a logger follows the one above it again. It counts until the server
-    ends, for this process; engine processes log as they did when they started.
+    ends, for every front end; engine processes log as they did when they started.
     """
     wanted = await read_json(raw_request)
     problem = _problem(wanted)
     if problem:
         return error_response(problem, HTTPStatus.BAD_REQUEST, kind="BadRequestError")
-    for name, level in wanted.items():
-        logging.getLogger(name).setLevel(level.upper() if level else logging.NOTSET)
+    set_levels(wanted)
+    await service_of(raw_request).others.set_levels(wanted)
     return JSONResponse({"loggers": _levels()})
 
 

@@ -19,4 +19,5 @@ async def metrics(raw_request: Request) -> Response:
     is_imported = any(model.history for model in service.models)
     registry = vllm_api.get_prometheus_registry() if is_imported else REGISTRY
     content = generate_latest(registry) + own_metrics(service)
+    content = await service.others.measured(content)
     return Response(content, media_type=CONTENT_TYPE_LATEST)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validato
 
 from containers.errors import SettingsError
 from containers.settings.budget import over_budget
+from containers.settings.frontends import not_with_front_ends
 from containers.settings.location import Location, is_free_text
 from containers.settings.model import ModelSettings
 from containers.settings.origin import Origins
@@ -118,8 +119,11 @@ class Settings(Section):
         )
 
     @model_validator(mode="after")
-    def _within_budget(self) -> Self:
-        problems = over_budget(self.server.memory_budget_gib, self.models)
+    def _possible(self) -> Self:
+        problems = {
+            **over_budget(self.server.memory_budget_gib, self.models),
+            **not_with_front_ends(self.server, self.models),
+        }
         if problems:
             raise refuse_keys(problems)
         return self

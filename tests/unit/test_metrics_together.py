@@ -20,6 +20,7 @@ def measured(n: int, *, running: int = 0, route: str = "/a") -> bytes:
     Histogram("s", "s", registry=registry, buckets=(1, 5)).observe(n)
     Gauge("vllm:num_requests_running", "r", registry=registry).set(running)
     Gauge("vllm_di_model_ready", "r", registry=registry).set(n)
+    Counter("vllm_di_reloads", "r", registry=registry).inc(n)
     in_flight = Gauge("vllm_di_requests_in_flight", "r", ["route"], registry=registry)
     in_flight.labels(route).set(n)
     return generate_latest(registry)
@@ -44,6 +45,7 @@ def test_what_is_counted_adds_up_and_what_stands_is_the_owners() -> None:
     assert found["s_bucket['1.0']"] == 1
     assert found["s_bucket['+Inf']"] == 3
     assert found["vllm_di_model_ready[]"] == 1
+    assert found["vllm_di_reloads_total[]"] == 1
 
 
 def test_what_only_another_process_has_counted_is_there() -> None:

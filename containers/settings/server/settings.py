@@ -23,7 +23,8 @@ def _one_worker(value: int) -> int:
     if value != 1:
         raise refuse(
             "is {value}, but each worker would load the model for itself",
-            "Leave it out: the engine batches the requests of any number of clients.",
+            "Leave it out: the engine batches the requests of any number of clients. "
+            "Set frontends for several processes over one engine.",
             value=value,
         )
     return value
@@ -51,6 +52,8 @@ class ServerSettings(
         require_all_models: Whether the server ends when one of several models does not
             start or its engine dies; otherwise the others go on serving.
         workers: Server processes; always 1, since each would load the model.
+        frontends: Processes of ``vllm-di serve`` that answer requests over one engine,
+            1 to 64; for what one of them, which is Python, cannot keep up with.
     """
 
     start_timeout_s: Seconds = 600.0
@@ -59,6 +62,7 @@ class ServerSettings(
     stop_timeout_s: Seconds = 30.0
     require_all_models: bool = False
     workers: Annotated[int, AfterValidator(_one_worker)] = 1
+    frontends: Annotated[int, Field(ge=1, le=64)] = 1
 
     @model_validator(mode="after")
     def _page_has_a_key(self) -> Self:

@@ -1,0 +1,220 @@
+"""The other front ends of a server: started, replaced, told, asked and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from fastapi import FastAPI
+
+from app.exchange import Asked, Exchange, Part
+from app.frontends.channel import ChannelClosedError, RefusedError
+from app.frontends.listeners import Stand
+from app.frontends.other import OtherFrontEnd
+from app.metrics.together import Measured, counted, together
+from app.server import CLOSE_TIMEOUT_S
+from app.service import Service
+from containers.settings import Settings
+from containers.settings.travel import packed
+from containers.vllm_api.left_place import clear
+from containers.vllm_api.sharing import Place, Places
+
+logger = logging.getLogger(__name__)
+
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+"""Seconds before one that dies again and again is replaced once more."""
+LEAVE_S = 2.0
+"""Seconds more than its requests and connections that one has to end."""
+
+
+class FrontEnds:
+    """All front ends but this process.
+
+    Args:
+        app: The app of this process.
+        service: Its service.
+        stands: The sockets of the others.
+        made_by: ``module:function`` of what makes their containers of settings.
+        say: Told what becomes of them.
+    """
+
+    def __init__(
+        self,
+        app: FastAPI,
+        service: Service,
+        stands: Sequence[Stand],
+        *,
+        made_by: str,
+        say: Callable[[str], None],
+    ) -> None:
+        self._app = app
+        self._service = service
+        self._stands = stands
+        self._made_by = made_by
+        self._say = say
+        self._alive: list[OtherFrontEnd] = []
+        self._serving: list[OtherFrontEnd] = []
+        self._gone = b""
+        self._n_reloads = 0
+        self._is_ending = asyncio.Event()
+
+    async def run(self) -> None:
+        """Have them there, until cancelled or told to drain."""
+        self._packed = packed(self._service.container.settings())
+        async with asyncio.TaskGroup() as tasks:
+            for number, stand in enumerate(self._stands, start=1):
+                tasks.create_task(self._keep(number, stand, tasks))
+
+    async def _keep(self, number: int, stand: Stand, tasks: asyncio.TaskGroup) -> None:
+        """Have one there, and another one when it dies."""
+        wait_s = FIRST_WAIT_S
+        while not self._is_ending.is_set():
+            began = time.monotonic()
+            place = self._place()
+            if place is None and self._has_places:
+                self._say(
+                    f"front end {number} is not replaced any more: the engine has no "
+                    "place left for it until the server is restarted"
+                )
+                return
+            front_end = OtherFrontEnd(number, stand.listener, {"answer": self._answer})
+            self._alive.append(front_end)
+            try:
+                await self._serve(front_end, stand, place)
+            finally:
+                await self._bury(front_end, stand)
+            if place is not None and not self._is_ending.is_set():
+                self._leave(place, tasks)
+            if time.monotonic() - began > LONGEST_WAIT_S:
+                wait_s = FIRST_WAIT_S
+            await self._pause(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+
+    async def _serve(
+        self, front_end: OtherFrontEnd, stand: Stand, place: Place | None
+    ) -> None:
+        has = self._n_reloads
+        try:
+            await front_end.start(self._packed, place, self._made_by)
+            while has != self._n_reloads:
+                has = self._n_reloads
+                await front_end.ask("reload", self._packed)
+        except (ChannelClosedError, RefusedError) as error:
+            if not self._is_ending.is_set():
+                why = str(error) or "its process has ended"
+                self._say(f"front end {front_end.number} did not start: {why}")
+            return
+        self._serving.append(front_end)
+        stand.close()
+        self._say(f"front end {front_end.number} serves (process {front_end.pid})")
+        await front_end.watch()
+        if not self._is_ending.is_set():
+            self._say(f"front end {front_end.number} has died: another one is started")
+
+    async def _bury(self, front_end: OtherFrontEnd, stand: Stand) -> None:
+        if front_end in self._serving:
+            self._serving.remove(front_end)
+        if front_end.measured is not None:
+            self._gone = counted([self._gone, front_end.measured.text])
+        await stand.open()
+        await front_end.end()
+        self._alive.remove(front_end)
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._is_ending.wait()
+        except TimeoutError:
+            return
+
+    def _leave(self, place: Place, tasks: asyncio.TaskGroup) -> None:
+        if self._engine is None:
+            return
+        if place.was_taken:
+            tasks.create_task(clear(self._engine, place))
+        else:
+            self._engine.vllm_di_places.give_back(place)
+
+    async def reload(self, settings: Settings) -> None:
+        """Have them serve new settings; one that cannot is replaced."""
+        self._packed = packed(settings)
+        self._n_reloads += 1
+        await asyncio.gather(*map(self._reload, self._serving))
+
+    async def _reload(self, front_end: OtherFrontEnd) -> None:
+        try:
+            await front_end.ask("reload", self._packed)
+        except (ChannelClosedError, RefusedError) as error:
+            logger.error(  # noqa: TRY400  # a sentence
+                "front end %d is replaced, for it could not reload: %s",
+                front_end.number,
+                error,
+            )
+            front_end.kill()
+
+    async def set_levels(self, levels: Mapping[str, str | None]) -> None:
+        """Have their loggers say as much as those of this process."""
+        await _all(each.tell("log", dict(levels)) for each in self._serving)
+
+    async def measured(self, own: bytes) -> bytes:
+        """The metrics of all of them and of this process together."""
+        await self._measure()
+        others = [each.measured for each in self._serving if each.measured is not None]
+        heard_at = float(getattr(self._engine, "vllm_di_heard_at", 0.0))
+        return together(Measured(own, heard_at), others, self._gone)
+
+    async def n_in_flight(self) -> int:
+        """How many requests they are answering."""
+        await self._measure()
+        return sum(each.n_in_flight for each in self._serving)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Have them take nothing new, and end; one that does not in time is killed.
+
+        Args:
+            timeout_s: Seconds their requests may go on.
+        """
+        self._is_ending.set()
+        for each in self._alive:
+            if each not in self._serving:
+                each.kill()
+        bound_s = timeout_s + CLOSE_TIMEOUT_S + LEAVE_S
+        ends = [each.exited(bound_s) for each in self._alive]
+        await _all([*(e.tell("drain", timeout_s) for e in self._serving), *ends])
+
+    async def cut(self) -> None:
+        """Have them end the requests in flight at once."""
+        await _all(each.tell("cut") for each in self._serving)
+
+    async def fail(self) -> None:
+        """Have them know that the engine has died."""
+        await _all(each.tell("fail") for each in self._serving)
+
+    async def _measure(self) -> None:
+        await _all(each.measure() for each in self._serving)
+
+    async def _answer(self, asked: Asked) -> AsyncGenerator[Part, None]:
+        async with aclosing(Exchange(self._app, asked).parts()) as parts:
+            async for part in parts:
+                yield part
+
+    @property
+    def _engine(self) -> Any:
+        (model,) = self._service.models
+        return model.loaded.engine if model.is_ready else None
+
+    @property
+    def _has_places(self) -> bool:
+        return isinstance(getattr(self._engine, "vllm_di_places", None), Places)
+
+    def _place(self) -> Place | None:
+        return self._engine.vllm_di_places.take() if self._has_places else None
+
+
+async def _all(asked: Iterable[Any]) -> None:
+    await asyncio.gather(*asked)

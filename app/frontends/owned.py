@@ -1,0 +1,125 @@
+"""Requests that only the process that owns the engine answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import aclosing, suppress
+from http import HTTPStatus
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.errors import SHUTTING_DOWN, error_response, unavailable
+from app.exchange import Asked
+from app.frontends.channel import Channel, ChannelClosedError, RefusedError
+from app.middleware import ADMIN
+from app.middleware.paths import routed_path
+
+TAGS = frozenset({ADMIN, "probes", "metrics", "load", "status page"})
+"""Tags of routes that concern the whole server."""
+
+LONGEST_BODY = 1024 * 1024
+"""Bytes that an administrator's request may have."""
+TOO_LONG = "The body is too long for a request about the server itself."
+
+
+class OwnedPaths:
+    """Tells by its path whether a request is one for the owner.
+
+    Args:
+        routes: The routes of an app of ours.
+    """
+
+    def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        paths = {
+            str(getattr(route, "path", ""))
+            for route in routes
+            if TAGS & {*getattr(route, "tags", ())}
+        }
+        self._paths = frozenset(path for path in paths if "{" not in path)
+        self._folders = tuple(path.partition("{")[0] for path in paths if "{" in path)
+
+    def has(self, path: str) -> bool:
+        """Whether a path, as routes see it, is one of them."""
+        return path in self._paths or path.startswith(self._folders)
+
+
+class OwnedRoutes:
+    """An ASGI app around a front end's own: what is the owner's, it asks the owner.
+
+    Args:
+        app: The front end's app.
+        owner: The way to the owner.
+        paths: The owner's paths.
+    """
+
+    def __init__(self, app: ASGIApp, owner: Channel, paths: OwnedPaths) -> None:
+        self._app = app
+        self._owner = owner
+        self._paths = paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or have it answered."""
+        if scope["type"] != "http" or not self._paths.has(routed_path(scope)):
+            await self._app(scope, receive, send)
+            return
+        try:
+            asked = await _asked(scope, receive)
+        except ClientDisconnect:
+            return
+        if asked is None:
+            refusal = error_response(TOO_LONG, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            await refusal(scope, receive, send)
+            return
+        asking = asyncio.ensure_future(self._pass_on(asked, scope, receive, send))
+        leaving = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait({asking, leaving}, return_when="FIRST_COMPLETED")
+        finally:
+            leaving.cancel()
+            asking.cancel()
+            await asyncio.wait({asking, leaving})
+        if not asking.cancelled():
+            asking.result()
+
+    async def _pass_on(
+        self, asked: Asked, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        is_begun = False
+        try:
+            async with aclosing(self._owner.stream("answer", asked)) as parts:
+                async for status, headers, body, is_whole in parts:
+                    if status:
+                        is_begun = True
+                        start = {"type": "http.response.start", "status": status}
+                        await send({**start, "headers": headers})
+                    more = {"type": "http.response.body", "more_body": not is_whole}
+                    await send({**more, "body": body})
+        except (ChannelClosedError, RefusedError):
+            if is_begun:
+                raise
+            await unavailable(SHUTTING_DOWN)(scope, receive, send)
+
+
+async def _asked(scope: Scope, receive: Receive) -> Asked | None:
+    """The request, its body read; ``None`` if that is too long."""
+    body = b""
+    async for chunk in Request(scope, receive).stream():
+        body += chunk
+        if len(body) > LONGEST_BODY:
+            return None
+    return Asked(
+        method=scope["method"],
+        path=routed_path(scope),
+        query=scope["query_string"],
+        headers=[(bytes(key), bytes(value)) for key, value in scope["headers"]],
+        body=body,
+    )
+
+
+async def _gone(receive: Receive) -> None:
+    with suppress(Exception):  # a connection that cannot be read is gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
