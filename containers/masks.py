@@ -17,6 +17,9 @@ MASK = "**********"
 MIN_CHARS = 4
 """What is shorter protects nothing, and would be masked in the middle of words."""
 
+MIN_CHARS_OF_VARIABLE = 8
+"""What is shorter in a variable of such a name is rather ``true`` or ``basic``."""
+
 _SECRET_NAME = re.compile(
     r"(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))"
     r"(?i:password|passwd|passphrase|pwd|secret|authorization|credentials?|auth|token"
@@ -72,7 +75,11 @@ class Secrets:
 
 def of_environment(environment: Mapping[str, str]) -> list[str]:
     """Secrets that libraries find by themselves, such as ``HF_TOKEN``."""
-    return [text for name, text in environment.items() if is_secret_name(name)]
+    return [
+        text
+        for name, text in environment.items()
+        if is_secret_name(name) and len(text) >= MIN_CHARS_OF_VARIABLE
+    ]
 
 
 def masked(error: object) -> str:
