@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 ADDED_UP = ("counter", "histogram", "summary")
 """Kinds of which each process has its own share."""
 
-OURS, OURS_OF_REQUESTS = "vllm_di_", "vllm_di_request"
+OURS, OURS_OF_REQUESTS = "vllm_di_", ("vllm_di_request", "vllm_di_session")
 """Beginning of metrics of ours, of which each process has a share of these alone: what
 becomes of the model and the server is told by the process that owns the engine.
 """
@@ -16,6 +16,7 @@ becomes of the model and the server is told by the process that owns the engine.
 GAUGES_ADDED_UP = frozenset(
     {
         "vllm_di_requests_in_flight",
+        "vllm_di_sessions_open",
         "process_resident_memory_bytes",
         "process_virtual_memory_bytes",
         "process_open_fds",

@@ -371,6 +371,7 @@ async def test_listening_takes_no_line_of_the_log_away(
     monkeypatch.setattr(logging.root, "handlers", [])
     serving = Serving(folder, MODEL, **KEYS)
     async with serving.client() as client:
+        capsys.readouterr()  # what is imported may say something
         log("it is %s", "late", place=app.__file__)
         assert capsys.readouterr().err == "it is late\n"
         seen = (await picture(client))["troubles"]

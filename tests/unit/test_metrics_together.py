@@ -79,3 +79,15 @@ def test_labels_with_spaces_and_great_numbers_survive() -> None:
     assert values(together(Measured(line), [Measured(line)])) == {
         "x_total['b c']": 3e18
     }
+
+
+def test_sessions_of_every_front_end_are_added_up() -> None:
+    text = (
+        b"# HELP vllm_di_sessions_total t\n# TYPE vllm_di_sessions_total counter\n"
+        b'vllm_di_sessions_total{code="1000"} 2.0\n'
+        b"# HELP vllm_di_sessions_open t\n# TYPE vllm_di_sessions_open gauge\n"
+        b"vllm_di_sessions_open 1.0\n"
+    )
+    lines = together(Measured(text), [Measured(text), Measured(text)]).decode()
+    assert 'vllm_di_sessions_total{code="1000"} 6.0' in lines
+    assert "vllm_di_sessions_open 3.0" in lines
