@@ -118,7 +118,11 @@ class EventStream(StreamingResponse):
         with self._flights.one(self._flight), suppress(ClientGoneError, OSError):
             # Each event goes through all that awaits it. A task of its own is short of
             # the middleware, and is cancelled with the task that waits for it.
-            await asyncio.create_task(self._send_while_wanted(receive, send))
+            sending = asyncio.create_task(self._send_while_wanted(receive, send))
+            try:
+                await sending
+            finally:
+                await self._events.aclose()  # one cancelled before it began did not
         if self.background is not None:
             await self.background()
 

@@ -21,7 +21,7 @@ class CountedGeneration(AsyncGenerator[Any, None]):
     """The same results, their tokens noted in the record.
 
     Who reads ``uncounted`` instead, which saves each result a turn of a generator,
-    counts by :meth:`note` and :meth:`count` what it has read.
+    counts by ``note`` and ``count`` what it has read.
 
     Args:
         results: vLLM's ``RequestOutput`` objects; closed with this.
@@ -31,6 +31,8 @@ class CountedGeneration(AsyncGenerator[Any, None]):
 
     Attributes:
         uncounted: The results.
+        note: Notes a result.
+        count: Counts tokens of results that were not noted.
     """
 
     def __init__(
@@ -41,35 +43,9 @@ class CountedGeneration(AsyncGenerator[Any, None]):
         cumulative: bool,
     ) -> None:
         self.uncounted = results
-        self._record = record
-        self._cumulative = cumulative
-        self._is_first = True
-        self._noted = self._notes()
-        record.n_completion_tokens = record.n_completion_tokens or 0
-
-    def count(self, n_tokens: int) -> None:
-        """Count tokens of results that were not noted."""
-        self._record.n_completion_tokens = (
-            self._record.n_completion_tokens or 0
-        ) + n_tokens
-
-    def note(self, result: Any) -> None:
-        """Note a result."""
-        if self._is_first:
-            self._is_first = False
-            _note_first(self._record, result)
-        for output in result.outputs:
-            ends = output.finish_reason is not None
-            if ends:
-                self._record.finish = output.finish_reason
-            if ends or not self._cumulative:
-                self.count(len(output.token_ids))
-
-    async def _notes(self) -> AsyncGenerator[Any, None]:
-        async with _closing(self.uncounted):
-            async for result in self.uncounted:
-                self.note(result)
-                yield result
+        self._notes = _Notes(record, cumulative=cumulative)
+        self.count, self.note = self._notes.count, self._notes.note
+        self._noted = _noted(results, self._notes)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         """The results, one noted after the other."""
@@ -92,6 +68,46 @@ class CountedGeneration(AsyncGenerator[Any, None]):
         await self._noted.aclose()
         async with _closing(self.uncounted):
             pass
+
+
+class _Notes:
+    """What is noted of one generation.
+
+    Apart from it, as vLLM does not close what it has not read to its end: that ends
+    when nobody knows it any more, and so must not know itself.
+    """
+
+    def __init__(self, record: RequestRecord, *, cumulative: bool) -> None:
+        self._record = record
+        self._cumulative = cumulative
+        self._is_first = True
+        record.n_completion_tokens = record.n_completion_tokens or 0
+
+    def count(self, n_tokens: int) -> None:
+        """Count tokens of results that were not noted."""
+        so_far = self._record.n_completion_tokens or 0
+        self._record.n_completion_tokens = so_far + n_tokens
+
+    def note(self, result: Any) -> None:
+        """Note a result."""
+        if self._is_first:
+            self._is_first = False
+            _note_first(self._record, result)
+        for output in result.outputs:
+            ends = output.finish_reason is not None
+            if ends:
+                self._record.finish = output.finish_reason
+            if ends or not self._cumulative:
+                self.count(len(output.token_ids))
+
+
+async def _noted(
+    results: AsyncIterator[Any], notes: _Notes
+) -> AsyncGenerator[Any, None]:
+    async with _closing(results):
+        async for result in results:
+            notes.note(result)
+            yield result
 
 
 async def counted_encoding(

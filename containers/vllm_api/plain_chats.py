@@ -57,6 +57,10 @@ class PlainChats:
         self._learn(kind, messages, params, written, prompt)
         return written, prompt
 
+    def forget(self) -> None:
+        """Begin anew, so that kinds that come no more leave room for others."""
+        self._kinds = []
+
     def _kind_of(self, params: Any) -> _Kind | None:
         for kind in self._kinds:
             if kind.params == params and _is_unlike_others(params):

@@ -46,7 +46,7 @@ def trust_template(renderer: Any, template: str | None) -> None:
     """
     short_prompts = getattr(renderer, "short_prompts", None)
     if short_prompts is not None:
-        short_prompts.templates.add(template)
+        short_prompts.trust(template)
 
 
 class _ShortPrompts:
@@ -57,7 +57,8 @@ class _ShortPrompts:
     """
 
     def __init__(self, renderer: Any, max_chars: int) -> None:
-        self.templates: set[str | None] = {None}
+        self._templates: set[str | None] = {None}
+        self._plain_chats = PlainChats(renderer)
         self._max_chars = max_chars
         self._chat, self._chat_in_threads = (
             renderer.render_chat,
@@ -72,14 +73,20 @@ class _ShortPrompts:
         self._tokenizer, self._tokenized = renderer.tokenizer, renderer._tokenize_prompt  # noqa: SLF001  # of vLLM's renderer
         renderer._tokenize_prompt = self.tokenize_prompt  # noqa: SLF001  # as above
         if not renderer.model_config.enable_prompt_embeds:
-            renderer.render_messages = PlainChats(renderer).render_messages
+            renderer.render_messages = self._plain_chats.render_messages
+
+    def trust(self, template: str | None) -> None:
+        """Take a template for the server's, and learn anew how it is called."""
+        if template not in self._templates:
+            self._templates.add(template)
+            self._plain_chats.forget()
 
     async def render_chat(
         self, conversations: Any, chat_params: Any, *args: Any, **kw: Any
     ) -> Any:
         """Prompts of conversations."""
         is_short = (
-            chat_params.chat_template in self.templates
+            chat_params.chat_template in self._templates
             and all(_is_text(message) for each in conversations for message in each)
             and self._is_short((conversations, chat_params.chat_template_kwargs))
         )

@@ -132,6 +132,10 @@ def test_kinds_without_end_are_vllms(chats: Chats) -> None:
     assert chats.n_asked == before + 1
     chats.prompt(says("user"), template=SHOWING, shown="0")
     assert chats.n_asked == before + 1
+    chats.short.forget()
+    for _ in range(2):
+        chats.prompt(says("user"), template=SHOWING, shown=str(MAX_KINDS + 2))
+    assert chats.n_asked == before + 2, "with another template they are learnt anew"
 
 
 def test_a_refusal_is_vllms_each_time(chats: Chats) -> None:
