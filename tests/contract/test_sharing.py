@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -34,6 +35,13 @@ ADD, ABORT = b"\x00", b"\x01"
 
 class LaunchedError(Exception):
     """Instead of an engine."""
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket's, which pytest's may not be."""
+    with TemporaryDirectory(prefix="s-") as folder:
+        yield Path(folder)
 
 
 def place_in(folder: Path) -> Place:
@@ -79,9 +87,9 @@ def stand_in(
 
 
 def test_an_engine_is_told_of_the_places_of_the_others(
-    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_folder: Path, short_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VLLM_RPC_BASE_PATH", str(tmp_path))
+    monkeypatch.setenv("VLLM_RPC_BASE_PATH", str(short_folder))
     told = []
 
     def launch(config: Any, executor: Any, log_stats: Any, addresses: Any) -> Any:
@@ -106,9 +114,9 @@ def test_an_engine_is_told_of_the_places_of_the_others(
 
 
 async def test_a_client_at_its_place_is_answered_there(
-    tiny_folder: Path, tmp_path: Path
+    tiny_folder: Path, short_folder: Path
 ) -> None:
-    place = place_in(tmp_path)
+    place = place_in(short_folder)
 
     def answer(request: EngineCoreRequest) -> list[EngineCoreOutput]:
         end = FinishReason.LENGTH
@@ -141,8 +149,8 @@ async def test_a_client_at_its_place_is_answered_there(
                 await anext(loaded.engine.generate(prompt, parameters, "r2"))
 
 
-async def test_what_a_dead_client_has_asked_for_is_aborted(tmp_path: Path) -> None:
-    place = place_in(tmp_path)
+async def test_what_a_dead_client_has_asked_for_is_aborted(short_folder: Path) -> None:
+    place = place_in(short_folder)
     aborted: list[str] = []
     told = asyncio.Event()
 
