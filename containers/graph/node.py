@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dependency_injector import providers
@@ -44,6 +44,7 @@ class Node:
         inner: Nameless providers among its arguments.
         replaced: Names that the declared provider would use were it not overridden.
         problems: What was found wrong while reading.
+        targets: Names of the providers it uses, each once.
     """
 
     name: str
@@ -52,6 +53,12 @@ class Node:
     inner: tuple[Provider, ...] = ()
     replaced: tuple[str, ...] = ()
     problems: tuple[GraphError, ...] = ()
+    targets: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Note whom it uses, which everybody asks."""
+        targets = tuple(dict.fromkeys([edge.target for edge in self.edges]))
+        object.__setattr__(self, "targets", targets)
 
     @property
     def provider(self) -> Provider:
@@ -62,8 +69,3 @@ class Node:
     def is_resource(self) -> bool:
         """Whether it is loaded once at the start, as opposed to made when asked."""
         return any(isinstance(p, providers.BaseResource) for p in self.chain)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Names of the providers it uses, each once."""
-        return tuple(dict.fromkeys(edge.target for edge in self.edges))
