@@ -74,6 +74,9 @@ class FrontEnds:
         """Have one there, and another one when it dies."""
         wait_s = FIRST_WAIT_S
         while not self._is_ending.is_set():
+            if self._engine is None:  # one without a place would start an engine
+                await self._pause(FIRST_WAIT_S)
+                continue
             began = time.monotonic()
             place = self._place()
             if place is None and self._has_places:
@@ -82,18 +85,26 @@ class FrontEnds:
                     "place left for it until the server is restarted"
                 )
                 return
-            front_end = OtherFrontEnd(number, stand.listener, {"answer": self._answer})
-            self._alive.append(front_end)
-            try:
-                await self._serve(front_end, stand, place)
-            finally:
-                await self._bury(front_end, stand)
+            await self._have_one(number, stand, place)
             if place is not None and not self._is_ending.is_set():
                 self._leave(place, tasks)
             if time.monotonic() - began > LONGEST_WAIT_S:
                 wait_s = FIRST_WAIT_S
             await self._pause(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+
+    async def _have_one(self, number: int, stand: Stand, place: Place | None) -> None:
+        """Have one there until it is gone."""
+        try:
+            front_end = OtherFrontEnd(number, stand.listener, {"answer": self._answer})
+        except OSError as error:
+            self._say(f"front end {number} cannot be started for now: {error}")
+            return
+        self._alive.append(front_end)
+        try:
+            await self._serve(front_end, stand, place)
+        finally:
+            await self._bury(front_end, stand)
 
     async def _serve(
         self, front_end: OtherFrontEnd, stand: Stand, place: Place | None
@@ -121,9 +132,13 @@ class FrontEnds:
             self._serving.remove(front_end)
         if front_end.measured is not None:
             self._gone = counted([self._gone, front_end.measured.text])
-        await stand.open()
-        await front_end.end()
-        self._alive.remove(front_end)
+        try:
+            await stand.open()
+        except OSError as error:
+            self._say(f"nobody answers for front end {front_end.number}: {error}")
+        finally:
+            await front_end.end()
+            self._alive.remove(front_end)
 
     async def _pause(self, seconds: float) -> None:
         try:

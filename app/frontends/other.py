@@ -34,6 +34,9 @@ class OtherFrontEnd:
         listener: The socket it listens at.
         handlers: What it may ask of the owner.
 
+    Raises:
+        OSError: The machine has no room for its process.
+
     Attributes:
         number: The same.
         gone: Set when its process is gone, or as good as that.
@@ -49,21 +52,15 @@ class OtherFrontEnd:
         self.measured: Measured | None = None
         self.n_in_flight = 0
         self._heard_at = time.monotonic()
+        self._measuring: set[asyncio.Task[None]] = set()
         ours, theirs = socket.socketpair()
         with theirs:
             sockets = (theirs.fileno(), listener.fileno())
-            self._process = subprocess.Popen(  # noqa: S603  # this very program
-                [
-                    *(sys.executable, "-P", "-m", "app.frontends"),
-                    *map(str, sockets),
-                    f"front-end-{number}",
-                ],
-                env=os.environ
-                | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                pass_fds=sockets,
-                stdin=subprocess.DEVNULL,
-                process_group=0,  # Ctrl-C is for the owner
-            )
+            try:
+                self._process = _started(number, sockets)
+            except OSError:
+                ours.close()
+                raise
         self._channel = Channel(ours, handlers)
         self._talking = asyncio.create_task(self._channel.run())
         self._talking.add_done_callback(lambda _: self.gone.set())
@@ -110,13 +107,19 @@ class OtherFrontEnd:
             return
 
     async def measure(self) -> None:
-        """Have it tell what it has measured, if it does so soon."""
-        try:
-            async with asyncio.timeout(MEASURE_TIMEOUT_S):
-                self.measured, self.n_in_flight = await self.ask("measure")
-                self._heard_at = time.monotonic()
-        except (ChannelClosedError, RefusedError, TimeoutError):
-            return
+        """Have it tell what it has measured; wait for that if it does so soon.
+
+        What is told later counts, too: one that is busy is not one that hangs.
+        """
+        measuring = asyncio.create_task(self._measure())
+        self._measuring.add(measuring)
+        measuring.add_done_callback(self._measuring.discard)
+        await asyncio.wait({measuring}, timeout=MEASURE_TIMEOUT_S)
+
+    async def _measure(self) -> None:
+        with suppress(ChannelClosedError, RefusedError):
+            self.measured, self.n_in_flight = await self.ask("measure")
+            self._heard_at = time.monotonic()
 
     async def exited(self, timeout_s: float | None = None) -> None:
         """Wait until its process is gone; after so many seconds it is killed."""
@@ -142,3 +145,17 @@ class OtherFrontEnd:
         self._talking.cancel()
         await asyncio.wait({self._talking})
         self._channel.close()
+
+
+def _started(number: int, sockets: tuple[int, int]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  # this very program
+        [
+            *(sys.executable, "-P", "-m", "app.frontends"),
+            *map(str, sockets),
+            f"front-end-{number}",
+        ],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        pass_fds=sockets,
+        stdin=subprocess.DEVNULL,
+        process_group=0,  # Ctrl-C is for the owner
+    )

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import SHUTTING_DOWN, error_response, unavailable
 from app.exchange import Asked
@@ -22,6 +22,8 @@ TAGS = frozenset({ADMIN, "probes", "metrics", "load", "status page"})
 
 LONGEST_BODY = 1024 * 1024
 """Bytes that an administrator's request may have."""
+READ_ON_S = 12.0
+"""Seconds that whoever asked has to take a part of the answer before it is given up."""
 TOO_LONG = "The body is too long for a request about the server itself."
 
 
@@ -94,9 +96,11 @@ class OwnedRoutes:
                     if status:
                         is_begun = True
                         start = {"type": "http.response.start", "status": status}
-                        await send({**start, "headers": headers})
+                        await _sent(send, {**start, "headers": headers})
                     more = {"type": "http.response.body", "more_body": not is_whole}
-                    await send({**more, "body": body})
+                    await _sent(send, {**more, "body": body})
+        except TimeoutError:  # the connection is closed, as for any broken answer
+            return
         except (ChannelClosedError, RefusedError):
             if is_begun:
                 raise
@@ -117,6 +121,11 @@ async def _asked(scope: Scope, receive: Receive) -> Asked | None:
         headers=[(bytes(key), bytes(value)) for key, value in scope["headers"]],
         body=body,
     )
+
+
+async def _sent(send: Send, message: Message) -> None:
+    async with asyncio.timeout(READ_ON_S):
+        await send(message)
 
 
 async def _gone(receive: Receive) -> None:
