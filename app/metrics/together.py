@@ -114,7 +114,7 @@ def _tell_of_the_engine(families: dict[str, Family], latest: dict[str, Family]) 
 def _read(text: bytes) -> dict[str, Family]:
     families: dict[str, Family] = {}
     family = Family()
-    for line in text.decode().splitlines():
+    for line in text.decode().split("\n"):  # labels may hold other ends of lines
         if line.startswith("# "):
             _, word, name, rest = line.split(" ", 3)
             family = families.setdefault(name, Family())

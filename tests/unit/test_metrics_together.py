@@ -91,3 +91,11 @@ def test_sessions_of_every_front_end_are_added_up() -> None:
     lines = together(Measured(text), [Measured(text), Measured(text)]).decode()
     assert 'vllm_di_sessions_total{code="1000"} 6.0' in lines
     assert "vllm_di_sessions_open 3.0" in lines
+
+
+def test_a_label_with_another_end_of_a_line_is_one_line() -> None:
+    line = (
+        '# HELP x_total x\n# TYPE x_total counter\nx_total{a="b\u2028\x0bc\x85"} 1.0\n'
+    )
+    text = together(Measured(line.encode()), [Measured(line.encode())])
+    assert text.decode() == line.replace("1.0", "2.0")
