@@ -25,6 +25,8 @@ def quick_encoding(tokenizer: Any) -> Any:
         return tokenizer
 
     class Quick(type(tokenizer)):  # type: ignore[misc]  # whichever class it is
+        encodes_quickly = True
+
         def encode(self, text: Any, *args: Any, **kw: Any) -> list[int]:
             ids = None if args else _encoded(self, text, **kw)
             return super().encode(text, *args, **kw) if ids is None else ids
@@ -67,10 +69,16 @@ def _is_ready(tokenizer: Any, backend: Any) -> bool:
     return bool(special) and backend.padding is None
 
 
+def is_quick(tokenizer: Any) -> bool:
+    """Whether its ``encode`` gives what a call of it does, and sooner."""
+    return getattr(tokenizer, "encodes_quickly", False)
+
+
 def _encodes_as_usual(tokenizer: Any) -> bool:
     usual, own = vllm_api.TokenizersBackend, type(tokenizer)
     return (
         isinstance(tokenizer, usual)
+        and own.__call__ is usual.__call__  # which vLLM calls
         and own.encode is usual.encode
         and own._encode_plus is usual._encode_plus  # noqa: SLF001  # compared
         and hasattr(tokenizer._tokenizer, "encode_batch_fast")  # noqa: SLF001  # as above

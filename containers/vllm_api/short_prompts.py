@@ -7,6 +7,7 @@ from typing import Any
 
 from containers import vllm_api
 from containers.vllm_api.plain_chats import PlainChats
+from containers.vllm_api.quick_encoding import is_quick
 
 CHARS_A_PIECE = 50
 """What a message, or a further prompt, counts besides its text: the work on it."""
@@ -71,7 +72,8 @@ class _ShortPrompts:
         renderer.render_chat_async = self.render_chat
         renderer.render_cmpl_async = self.render_cmpl
         self._tokenizer, self._tokenized = renderer.tokenizer, renderer._tokenize_prompt  # noqa: SLF001  # of vLLM's renderer
-        renderer._tokenize_prompt = self.tokenize_prompt  # noqa: SLF001  # as above
+        if is_quick(self._tokenizer):  # any other is called, as vLLM does
+            renderer._tokenize_prompt = self.tokenize_prompt  # noqa: SLF001  # as above
         if not renderer.model_config.enable_prompt_embeds:
             renderer.render_messages = self._plain_chats.render_messages
 
