@@ -9,9 +9,9 @@ from typing import Any
 from containers import vllm_api
 
 MAX_KINDS = 16
-"""Kinds of requests, by what they tell the template, that are learnt."""
+"""Kinds of requests, by what they tell the template, that are known at a time."""
 MAX_SYSTEM_TEXTS = 64
-"""Texts of system messages that are remembered: vLLM leaves out how some begin."""
+"""Texts of system messages that are known at a time: vLLM leaves out how some begin."""
 
 _FIELDS = {"role", "content"}
 _ROLES = ("user", "assistant")
@@ -64,8 +64,18 @@ class PlainChats:
     def _kind_of(self, params: Any) -> _Kind | None:
         for kind in self._kinds:
             if kind.params == params and _is_unlike_others(params):
+                self._put_first(kind)
                 return kind
         return None
+
+    def _put_first(self, kind: _Kind) -> None:
+        """Have a kind known for longer than those that were asked for before it."""
+        known = self._kinds
+        if (
+            not known or known[0] is not kind
+        ):  # a new list, for threads read the old one
+            others = [each for each in known if each is not kind]
+            self._kinds = [kind, *others[: MAX_KINDS - 1]]
 
     def _learn(
         self,
@@ -77,10 +87,10 @@ class PlainChats:
     ) -> None:
         if not _is_unlike_others(params) or not all(map(_is_plain, messages)):
             return
-        if kind is None and len(self._kinds) < MAX_KINDS:
+        if kind is None:
             kind = _Kind(params, *self._shown(params, written, prompt))
-            self._kinds.append(kind)
-        if kind is not None and len(messages) == len(written):
+            self._put_first(kind)
+        if len(messages) == len(written):
             kind.learn(messages, written)
 
     def _shown(
@@ -121,7 +131,7 @@ class _Kind:
         self._template = template
         self._given = given
         self._roles: dict[str, bool] = {}
-        self._system_texts: set[str] = set()
+        self._system_texts: dict[str, None] = {}
 
     def conversation(self, messages: Messages) -> list[Any] | None:
         """The messages as vLLM writes them, or ``None`` if it has to say how."""
@@ -143,8 +153,13 @@ class _Kind:
             role, is_same = message["role"], as_written == _as_it_is(message)
             if role != _SYSTEM:
                 self._roles[role] = is_same and self._roles.get(role, True)
-            elif is_same and len(self._system_texts) < MAX_SYSTEM_TEXTS:
-                self._system_texts.add(message["content"])
+            elif is_same:
+                self._know(message["content"])
+
+    def _know(self, system_text: str) -> None:
+        self._system_texts[system_text] = None
+        if len(self._system_texts) > MAX_SYSTEM_TEXTS:
+            del self._system_texts[next(iter(self._system_texts))]
 
     def _is_known(self, message: Any) -> bool:
         if not _is_plain(message):

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 from containers import ModelContainer, running, vllm_api
 from containers.settings import PerformanceSettings
 from containers.testing import CHATML, FakeEngine
-from containers.vllm_api.plain_chats import MAX_KINDS, PlainChats
+from containers.vllm_api.plain_chats import MAX_KINDS, MAX_SYSTEM_TEXTS, PlainChats
 from containers.vllm_api.quick_encoding import quick_encoding
 from tests.conftest import tiny_settings
 
@@ -124,18 +124,29 @@ def test_a_value_that_equals_another_is_told_apart(chats: Chats) -> None:
     assert len(shown) == 5, "True, 1, 1.0, False and 0"
 
 
-def test_kinds_without_end_are_vllms(chats: Chats) -> None:
-    for number in range(MAX_KINDS + 3):
-        chats.prompt(says("user"), template=SHOWING, shown=str(number))
-    before = chats.n_asked
-    chats.prompt(says("user"), template=SHOWING, shown=str(MAX_KINDS + 2))
-    assert chats.n_asked == before + 1
-    chats.prompt(says("user"), template=SHOWING, shown="0")
-    assert chats.n_asked == before + 1
+def test_kinds_without_end_leave_those_that_are_asked_for(chats: Chats) -> None:
+    def n_asked(shown: str) -> int:
+        before = chats.n_asked
+        chats.prompt(says("user"), template=SHOWING, shown=shown)
+        return chats.n_asked - before
+
+    assert n_asked("kept") == n_asked("left") == 1
+    for number in range(2 * MAX_KINDS):
+        assert n_asked(str(number)) == 1
+        assert n_asked("kept") == 0
+    assert n_asked("left") == 1, "a new one takes the place of the longest unused"
+    assert n_asked("left") == 0
     chats.short.forget()
-    for _ in range(2):
-        chats.prompt(says("user"), template=SHOWING, shown=str(MAX_KINDS + 2))
-    assert chats.n_asked == before + 2, "with another template they are learnt anew"
+    assert (n_asked("left"), n_asked("left")) == (1, 0), "learnt anew, as asked"
+
+
+def test_system_texts_without_end_take_each_others_place(chats: Chats) -> None:
+    for number in range(MAX_SYSTEM_TEXTS + 2):
+        chats.prompt(says("system", f"It is {number}."), says("user"))
+    for text, n_asked in ((f"It is {MAX_SYSTEM_TEXTS + 1}.", 0), ("It is 0.", 1)):
+        before = chats.n_asked
+        chats.prompt(says("system", text), says("user"))
+        assert chats.n_asked == before + n_asked, text
 
 
 def test_a_refusal_is_vllms_each_time(chats: Chats) -> None:
@@ -199,3 +210,32 @@ def test_one_that_encodes_its_own_way_is_left(tiny_folder: Path) -> None:
 
     tokenizer.__class__ = Own
     assert quick_encoding(tokenizer) is tokenizer
+
+
+@pytest.mark.parametrize("method", ["__call__", "encode"])
+async def test_a_tokenizer_with_a_way_of_its_own_is_called_as_vllm_calls_it(
+    tiny_folder: Path, method: str
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_folder)
+
+    class Own(type(tokenizer)):
+        pass
+
+    def own(self: Any, text: Any, **kw: Any) -> Any:
+        return {"input_ids": [7, 7]} if method == "__call__" else [1]
+
+    setattr(Own, method, own)
+    tokenizer.__class__ = Own
+    ids = []
+    for max_chars in (0, 2000):
+        container = ModelContainer(
+            settings=tiny_settings(tiny_folder),
+            performance=PerformanceSettings(short_prompt_max_chars=max_chars),
+        )
+        container.tokenizer.override(tokenizer)
+        container.engine.override(FakeEngine("Paris."))
+        async with running(container) as model:
+            prompts = [{"prompt": "Hello"}]
+            (made,) = await model.renderer.render_cmpl_async(prompts)
+            ids.append(made["prompt_token_ids"])
+    assert ids[0] == ids[1]
