@@ -24,6 +24,9 @@ LONGEST_BODY = 1024 * 1024
 """Bytes that an administrator's request may have."""
 READ_ON_S = 12.0
 """Seconds that whoever asked has to take a part of the answer before it is given up."""
+BODY_S = 30.0
+"""Seconds such a body may take, for nobody has asked for its key yet."""
+TOO_SLOW = "The body did not come in time."
 TOO_LONG = "The body is too long for a request about the server itself."
 
 
@@ -67,12 +70,16 @@ class OwnedRoutes:
         if scope["type"] != "http" or not self._paths.has(routed_path(scope)):
             await self._app(scope, receive, send)
             return
+        refusal = error_response(TOO_LONG, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        asked = None
         try:
-            asked = await _asked(scope, receive)
+            async with asyncio.timeout(BODY_S):
+                asked = await _asked(scope, receive)
         except ClientDisconnect:
             return
+        except TimeoutError:
+            refusal = error_response(TOO_SLOW, HTTPStatus.REQUEST_TIMEOUT)
         if asked is None:
-            refusal = error_response(TOO_LONG, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             await refusal(scope, receive, send)
             return
         asking = asyncio.ensure_future(self._pass_on(asked, scope, receive, send))

@@ -109,6 +109,25 @@ async def never(*_: Message) -> Message:
     return {}
 
 
+async def test_a_body_that_does_not_come_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(owned, "BODY_S", 0.05)
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    silent: Any = never
+    channel: Any = None
+    path: Any = SimpleNamespace(path="/feed", tags=["metrics"])
+    routes = OwnedRoutes(endless, channel, OwnedPaths([path]))
+    scope = {"type": "http", "method": "POST", "path": "/feed", "headers": []}
+    async with asyncio.timeout(5):
+        await routes(scope, silent, send)
+    assert sent[0]["status"] == 408
+
+
 async def test_who_does_not_read_what_the_owner_says_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
