@@ -22,6 +22,9 @@ _SERVER = {
 _ENGINE: dict[str, tuple[Any, ...]] = {
     "data_parallel_size": (1,),
     "data_parallel_backend": ("mp",),
+    "data_parallel_rank": (),
+    "data_parallel_external_lb": (False,),
+    "data_parallel_hybrid_lb": (False,),
     "nnodes": (1,),
     "enable_elastic_ep": (False,),
     "enable_fault_tolerance": (False,),

@@ -47,6 +47,16 @@ def load(tmp_path: Path, server: dict[str, Any], *models: dict[str, Any]) -> Set
         ),
         (
             {},
+            {"engine": {"data_parallel_rank": 1}},
+            "models.0.engine.data_parallel_rank",
+        ),
+        (
+            {},
+            {"engine": {"data_parallel_external_lb": True}},
+            "models.0.engine.data_parallel_external_lb",
+        ),
+        (
+            {},
             {"engine": {"max_num_queued_reqs": 9}},
             "models.0.engine.max_num_queued_reqs",
         ),
