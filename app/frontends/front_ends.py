@@ -123,7 +123,7 @@ class FrontEnds:
         self._serving.append(front_end)
         stand.close()
         self._say(f"front end {front_end.number} serves (process {front_end.pid})")
-        await front_end.watch()
+        await front_end.watch(stand)
         if not self._is_ending.is_set():
             self._say(f"front end {front_end.number} has died: another one is started")
 

@@ -13,11 +13,14 @@ from contextlib import suppress
 from typing import Any
 
 from app.frontends.channel import Channel, ChannelClosedError, Handler, RefusedError
+from app.frontends.listeners import Stand
 from app.metrics.together import Measured
 from containers.vllm_api.sharing import Place
 
 LOOK_S = 0.05
 MEASURE_EVERY_S = 5.0
+SILENT_S = 5.0
+"""Seconds after which the owner answers beside a front end that answers nothing."""
 HUNG_S = 60.0
 """Seconds after which a front end that answers nothing is replaced."""
 MEASURE_TIMEOUT_S = 1.0
@@ -80,15 +83,25 @@ class OtherFrontEnd:
         await self.ask("start", packed, place, made_by)
         self._heard_at = time.monotonic()
 
-    async def watch(self) -> None:
-        """Return when it is gone; one that answers nothing any more is ended."""
+    async def watch(self, stand: Stand) -> None:
+        """Return when it is gone; one that answers nothing any more is ended.
+
+        Args:
+            stand: Its socket, at which the owner answers too while it is silent.
+        """
         while not self.gone.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(MEASURE_EVERY_S):
                     await self.gone.wait()
             await self.measure()
-            if time.monotonic() - self._heard_at > HUNG_S:
+            silent_s = time.monotonic() - self._heard_at
+            if silent_s > HUNG_S:
                 self.kill()
+            elif silent_s > SILENT_S:
+                with suppress(OSError):  # no room for it, perhaps the next time
+                    await stand.open()
+            else:
+                stand.close()
 
     async def ask(self, name: str, *args: Any) -> Any:
         """Ask it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -16,7 +17,9 @@ from app.exchange import Asked, Exchange
 from app.frontends import front_ends, other, owned
 from app.frontends.channel import Channel
 from app.frontends.front_ends import FrontEnds
+from app.frontends.other import OtherFrontEnd
 from app.frontends.owned import OwnedPaths, OwnedRoutes
+from app.metrics.together import Measured
 from containers.vllm_api.sharing import Place, Places
 
 PLACE = Place(1, "ipc:///nowhere/in", "ipc:///nowhere/out")
@@ -25,10 +28,19 @@ PLACE = Place(1, "ipc:///nowhere/in", "ipc:///nowhere/out")
 class Stand:
     """A socket of the owner's."""
 
-    listener = None
+    listener: socket.socket | None = None
+
+    def __init__(self) -> None:
+        self.is_open, self.is_left = asyncio.Event(), asyncio.Event()
 
     async def open(self) -> None:
-        """It needs nobody here."""
+        """Answer there."""
+        self.is_open.set()
+
+    def close(self) -> None:
+        """Leave it to its front end."""
+        if self.is_open.is_set():
+            self.is_left.set()
 
 
 class Server:
@@ -93,6 +105,60 @@ async def test_without_an_engine_none_is_started_which_would_start_one(
     await server.others.drain(0)
     await running
     assert server.said == []
+
+
+class Process:
+    """What a front end is run as, without one."""
+
+    pid = 1
+    status: int | None = None
+
+    def __init__(self, *_: object, pass_fds: tuple[int, ...], **__: object) -> None:
+        self.connection = socket.socket(fileno=os.dup(pass_fds[0]))
+
+    def poll(self) -> int | None:
+        """How it has ended, if it has."""
+        return self.status
+
+    def kill(self) -> None:
+        """End it."""
+        self.status = -9
+        self.connection.close()
+
+
+async def test_the_owner_answers_beside_one_that_is_silent_until_it_speaks(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("MEASURE_EVERY_S", 0.01), ("SILENT_S", 0.05)):
+        monkeypatch.setattr(other, name, seconds)
+    monkeypatch.setattr(other, "MEASURE_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(other.subprocess, "Popen", Process)
+    speaks, stand = asyncio.Event(), Stand()
+
+    async def start(*_: object) -> AsyncGenerator[int, None]:
+        yield 1
+
+    async def measure() -> AsyncGenerator[Any, None]:
+        await speaks.wait()
+        yield Measured(b""), 0
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        one = OtherFrontEnd(1, listener, {})
+    process: Any = one._process
+    end = Channel(process.connection, {"start": start, "measure": measure})
+    running = asyncio.create_task(end.run())
+    await one.start("", None, "")
+    watching = asyncio.create_task(one.watch(stand))  # type: ignore[arg-type]  # a double
+    async with asyncio.timeout(5):
+        await stand.is_open.wait()
+        assert one.measured is None
+        speaks.set()
+        await stand.is_left.wait()
+        assert one.measured is not None
+        end.close()
+        await watching
+        await one.end()
+        await asyncio.wait({running})
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
