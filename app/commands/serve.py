@@ -22,7 +22,6 @@ from app.event_loop import loop_factory
 from app.first_questions import curl_lines
 from app.frontends.checks import refuse_by_environment
 from app.frontends.listeners import listen_together
-from app.frontends.process import OwnerProcess
 from app.http_config import curl_address
 from app.logs import logs
 from app.main import create_app
@@ -126,6 +125,8 @@ def _serve(
                 app, settings.server, on_ready=on_ready, on_failure=progress.say
             )
         else:
+            from app.frontends.process import OwnerProcess
+
             process = OwnerProcess(
                 app,
                 settings.server,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from types import SimpleNamespace
@@ -226,3 +228,13 @@ async def test_who_does_not_read_what_the_owner_says_is_given_up(
     for each in channels:
         each.close()
     await asyncio.wait(running)
+
+
+def test_the_command_imports_nothing_of_them_by_itself() -> None:
+    program = (
+        "import sys, app.commands.serve; "
+        "print([m for m in ('front_ends', 'other', 'process', 'channel') "
+        "if f'app.frontends.{m}' in sys.modules])"
+    )
+    told = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert told.strip() == "[]"
