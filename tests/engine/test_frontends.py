@@ -163,7 +163,8 @@ def test_a_reload_through_either_reaches_both(
 ) -> None:
     front_ends, _ = served
     before = {text_of(each)[1] for each in front_ends.ask_many()}
-    config = yaml.safe_load(front_ends.config.read_text())
+    as_it_was = front_ends.config.read_text()
+    config = yaml.safe_load(as_it_was)
     template = "{% for m in messages %}{{ m.content }}{% endfor %}"
     config["models"][0]["chat"] = {"template": template}
     front_ends.config.write_text(yaml.safe_dump(config))
@@ -172,8 +173,11 @@ def test_a_reload_through_either_reaches_both(
         answer = httpx.post(url, headers=ADMIN, timeout=60)
         assert answer.is_success, answer.text
     after = {text_of(each)[1] for each in front_ends.ask_many()}
+    front_ends.config.write_text(as_it_was)  # other tests may come after this one
+    httpx.post(f"{front_ends.url}/admin/reload", headers=ADMIN, timeout=60)
     assert len(before) == len(after) == 1
     assert before != after
+    assert {text_of(each)[1] for each in front_ends.ask_many()} == before
 
 
 def test_a_new_engine_is_refused_and_nothing_changes(
