@@ -20,7 +20,7 @@ class PerformanceSettings(Section):
             spliced into what vLLM made of the first ones, byte by byte the same.
         short_prompt_max_chars: Characters of a prompt that is templated and tokenized
             on the event loop instead of in a thread, 0 or more. Each thousand holds up
-            others for 0.3 ms, 1.3 ms at the worst, or for as long as a slow tokenizer
+            others for 0.3 ms, 1.6 ms at the worst, or for as long as a slow tokenizer
             takes; 0 for none.
     """
 
