@@ -20,8 +20,8 @@ class PerformanceSettings(Section):
             spliced into what vLLM made of the first ones, byte by byte the same.
         short_prompt_max_chars: Characters of a prompt that is templated and tokenized
             on the event loop instead of in a thread, 0 or more. Each thousand holds up
-            others for 0.3 ms, 1.6 ms at the worst, or for as long as a slow tokenizer
-            takes; 0 for none.
+            others for 0.3 ms, 1.6 ms at the worst; a tokenizer that encodes in a way of
+            its own keeps to threads. 0 for none.
     """
 
     fast_start: Literal["auto"] | bool = "auto"

@@ -20,9 +20,10 @@ def make_short_prompts_here(renderer: Any, *, max_chars: int) -> None:
 
     vLLM's renderer does the same in two ways: at once, and in threads, to which two
     hops there and back cost a short prompt more than all that is done with it. This
-    takes the former way for short ones. It is for transformers' fast tokenizers and
-    models of text alone, and for templates that are the server's: those of requests
-    keep to threads, where vLLM can give them up when they take too long.
+    takes the former way for short ones. It is for models of text alone and
+    transformers' fast tokenizers, of which one that encodes in its own way may take any
+    time; and for templates that are the server's: those of requests keep to threads,
+    where vLLM can give them up when they take too long.
 
     Args:
         renderer: vLLM's renderer; any other kind stays as it is.
@@ -33,8 +34,7 @@ def make_short_prompts_here(renderer: Any, *, max_chars: int) -> None:
     """
     if max_chars == 0 or type(renderer) is not vllm_api.HfRenderer:
         return
-    is_fast = getattr(renderer.tokenizer, "is_fast", False)
-    if is_fast and renderer.mm_processor is None:
+    if is_quick(renderer.tokenizer) and renderer.mm_processor is None:
         renderer.short_prompts = _ShortPrompts(renderer, max_chars)
 
 
@@ -72,8 +72,7 @@ class _ShortPrompts:
         renderer.render_chat_async = self.render_chat
         renderer.render_cmpl_async = self.render_cmpl
         self._tokenizer, self._tokenized = renderer.tokenizer, renderer._tokenize_prompt  # noqa: SLF001  # of vLLM's renderer
-        if is_quick(self._tokenizer):  # any other is called, as vLLM does
-            renderer._tokenize_prompt = self.tokenize_prompt  # noqa: SLF001  # as above
+        renderer._tokenize_prompt = self.tokenize_prompt  # noqa: SLF001  # as above
         if not renderer.model_config.enable_prompt_embeds:
             renderer.render_messages = self._plain_chats.render_messages
 
