@@ -112,9 +112,25 @@ def clients(
 def test_what_is_read_out_of_a_text_equals_the_stock_servers(
     each: Sample, clients: list[httpx.Client]
 ) -> None:
-    mine, theirs = (comparable(each.send(client)) for client in clients)
+    mine, theirs = (
+        without_last_of_tag(comparable(each.send(client))) for client in clients
+    )
     found = [*differences(mine, theirs)]
     assert not found, "\n".join([each.name, *found])
+
+
+def without_last_of_tag(answer: Any) -> Any:
+    """An answer without the last character of a tag that ends a streamed text.
+
+    vLLM's parser keeps it for itself, unless it comes in one event with the characters
+    before; which tokens share an event is a matter of timing.
+    """
+    if isinstance(answer, dict):
+        return {key: without_last_of_tag(value) for key, value in answer.items()}
+    if isinstance(answer, list):
+        return [without_last_of_tag(value) for value in answer]
+    is_tagged = isinstance(answer, str) and answer.endswith("</tool_call>")
+    return answer[:-1] if is_tagged else answer
 
 
 def test_calls_and_thoughts_are_read_at_all(clients: list[httpx.Client]) -> None:
