@@ -34,7 +34,7 @@ class InProcess:
 
 
 async def eventually(condition: Callable[[], object]) -> None:
-    for _ in range(500):
+    for _ in range(3000):  # 30 s, on a busy machine more
         if condition():
             return
         await asyncio.sleep(0.01)
