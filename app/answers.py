@@ -166,12 +166,11 @@ class EventStream(StreamingResponse):
 
     async def _send_events(self, send: Send) -> None:
         """Send event by event, in this very task; a slow reader holds them up."""
-        sent = self._shape.sent if type(self._shape).sent is not Shape.sent else None
+        sent = self._shape.sent
         async for event in self._events:
             body = event.encode() if isinstance(event, str) else event
             await send({"type": "http.response.body", "body": body, "more_body": True})
-            if sent is not None:
-                sent(body)
+            sent(body)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _end_with(self, problem: Error, send: Send) -> None:

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp, Message, Scope
+
+from app.middleware.paths import routed_path
 
 Headers = list[tuple[bytes, bytes]]
 Part = tuple[int, Headers, bytes, bool]
@@ -32,6 +34,22 @@ class Asked:
     query: bytes
     headers: Headers
     body: bytes
+
+    @classmethod
+    def of(cls, scope: Scope, body: bytes) -> Self:
+        """The request of an ASGI scope.
+
+        Args:
+            scope: ASGI's scope of it.
+            body: Its whole body.
+        """
+        return cls(
+            method=scope["method"],
+            path=routed_path(scope),
+            query=scope["query_string"],
+            headers=[(bytes(key), bytes(value)) for key, value in scope["headers"]],
+            body=body,
+        )
 
     @property
     def scope(self) -> dict[str, Any]:

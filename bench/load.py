@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -117,8 +117,13 @@ async def _load(
 def _cpu_s(pid: int | None) -> float:
     if pid is None:
         return 0.0
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system)
+    return processor_s([psutil.Process(pid)])
+
+
+def processor_s(processes: Iterable[psutil.Process]) -> float:
+    """Seconds of a processor that processes have taken so far."""
+    times = [each.cpu_times() for each in processes]
+    return float(sum(each.user + each.system for each in times))
 
 
 class _Client(asyncio.Protocol):

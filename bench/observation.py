@@ -11,7 +11,6 @@ processor. The last figures are of requests without sockets, in one process.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import threading
@@ -19,9 +18,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
-from bench.figures import Comparison, Figure, save
+from bench.command import run
+from bench.figures import Comparison, Figure
 from bench.front_ends import ALL, OFF, WATCHED, running
 from bench.frontend import CASES, Case
 from bench.observed_requests import processor_us
@@ -134,16 +133,5 @@ def by_request(n: int) -> list[Comparison]:
     return figures
 
 
-def main() -> None:
-    """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("n", nargs="?", type=int, default=5, help="pairs (default: 5)")
-    parser.add_argument("--json", type=Path, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args()
-    figures = measure(options.n)
-    if options.json is not None:
-        print(save(options.json, "observation", figures, []))
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, "observation", measure, n=5, prints=False)

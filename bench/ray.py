@@ -6,7 +6,6 @@ and the time to the first token that the way through Ray adds.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import statistics
 import sys
@@ -21,7 +20,8 @@ import uvloop
 import yaml
 from dependency_injector.containers import Container
 
-from bench.figures import Comparison, Figure, Single, save
+from bench.command import run
+from bench.figures import Comparison, Figure, Single
 from bench.front_ends import MAX_MODEL_LEN, running
 from bench.instant_engine import InstantEngine
 from bench.load import EVENT, chat, load
@@ -120,18 +120,5 @@ def measure(n: int) -> list[Figure]:
     return [*rates, first, added]
 
 
-def main() -> None:
-    """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("n", nargs="?", type=int, default=3, help="turns (default: 3)")
-    parser.add_argument("--json", type=Path, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args()
-    figures = measure(options.n)
-    for figure in figures:
-        print(figure.line(), flush=True)
-    if options.json is not None:
-        print(save(options.json, "ray", figures, []))
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, "ray", measure, n=3)

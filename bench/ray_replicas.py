@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.load import Count, chat, load
+from bench.load import Count, chat, load, processor_s
 from tests.engine.servers import CHAT
 from tests.ray.cluster import Cluster, cluster
 
@@ -49,18 +49,12 @@ def processes(of: Cluster) -> dict[str, list[psutil.Process]]:
     return found
 
 
-def cpu_s(group: list[psutil.Process]) -> float:
-    """Processor seconds of processes so far."""
-    times = [process.cpu_times() for process in group]
-    return float(sum(each.user + each.system for each in times))
-
-
 def report(made: Cluster, n: int, seconds: float) -> None:
     """A row for this many replicas."""
     found = processes(made)
-    before = {role: cpu_s(group) for role, group in found.items()}
+    before = {role: processor_s(group) for role, group in found.items()}
     time.sleep(IDLE_S)
-    idle = {role: cpu_s(group) - before[role] for role, group in found.items()}
+    idle = {role: processor_s(group) - before[role] for role, group in found.items()}
     memory = found["replica"][0].memory_full_info().uss / MB
     print(
         f"{n:3} replicas, ready after {seconds:5.1f} s, {memory:5.0f} MB each, idle: "
@@ -77,11 +71,13 @@ def report(made: Cluster, n: int, seconds: float) -> None:
 def _costs(
     made: Cluster, found: dict[str, list[psutil.Process]], request: bytes, unit: str
 ) -> str:
-    before = {role: cpu_s(group) for role, group in found.items()}
+    before = {role: processor_s(group) for role, group in found.items()}
     count: Count = load(made.url, request, n_clients=N_CLIENTS, seconds=LOAD_S)
     n = max(count.n_events or count.n_answers, 1)
     n *= (LOAD_S + LOAD_S / 10) / count.seconds  # what went before the count
-    costs = {role: 1e6 * (cpu_s(g) - before[role]) / n for role, g in found.items()}
+    costs = {
+        role: 1e6 * (processor_s(g) - before[role]) / n for role, g in found.items()
+    }
     rate = (count.n_events or count.n_answers) / count.seconds
     told = ", ".join(f"{role} {cost:.0f}" for role, cost in costs.items())
     return f"{rate:,.0f} {unit}/s; processor us each: {told}"

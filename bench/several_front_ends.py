@@ -6,14 +6,12 @@ chunks a second, and the processor's time that each takes for one.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import psutil
 
-from bench.figures import Comparison, Figure, save
+from bench.command import run
+from bench.figures import Comparison, Figure
 from bench.front_ends import running
-from bench.load import chat, load
+from bench.load import chat, load, processor_s
 from tests.engine.servers import Server
 
 SECONDS = 2.0
@@ -27,11 +25,9 @@ CASES = (
 )
 
 
-def processor_s(server: Server) -> float:
+def taken_s(server: Server) -> float:
     """Seconds of a processor that a server's processes have taken."""
-    processes = [psutil.Process(server.process.pid), *server.children()]
-    times = [each.cpu_times() for each in processes]
-    return sum(each.user + each.system for each in times)
+    return processor_s([psutil.Process(server.process.pid), *server.children()])
 
 
 def measure(n: int) -> list[Figure]:
@@ -51,29 +47,16 @@ def measure(n: int) -> list[Figure]:
                     (two, rate.ours, cost.ours),
                     (one, rate.other, cost.other),
                 ):
-                    began_s = processor_s(server)
+                    began_s = taken_s(server)
                     count = load(
                         server.url, request, n_clients=n_clients, seconds=SECONDS
                     )
                     number = max(count.n_events or count.n_answers, 1)
                     if turn:  # the first turn warms up
                         values.append(number / count.seconds)
-                        taken.append(1e6 * (processor_s(server) - began_s) / number)
+                        taken.append(1e6 * (taken_s(server) - began_s) / number)
     return [*rates, *costs]
 
 
-def main() -> None:
-    """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("n", nargs="?", type=int, default=5, help="turns (default: 5)")
-    parser.add_argument("--json", type=Path, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args()
-    figures = measure(options.n)
-    for figure in figures:
-        print(figure.line(), flush=True)
-    if options.json is not None:
-        print(save(options.json, "frontends", figures, []))
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, "frontends", measure, n=5)

@@ -7,19 +7,18 @@ All of it is time of the processor, which on an idle machine is that of the cloc
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 from dependency_injector import containers
 
-from bench.figures import Comparison, Figure, Single, save
+from bench.command import run
+from bench.figures import Comparison, Figure, Single
 from containers.lifecycle import LoadedContainer, Resource, running
 
 SIZES = (100, 200, 400)
@@ -83,17 +82,5 @@ def measure(n: int) -> list[Figure]:
     return [imports, whole, *graphs, growth]
 
 
-def main() -> None:
-    """Measure, print, and write if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("n", nargs="?", type=int, default=5, help="turns (default: 5)")
-    parser.add_argument("--json", type=Path, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args()
-    figures = measure(options.n)
-    print(*(figure.line() for figure in figures), sep="\n")
-    if options.json is not None:
-        print(save(options.json, "small", figures, []))
-
-
 if __name__ == "__main__":
-    main()
+    run(__doc__, "small", measure, n=5)

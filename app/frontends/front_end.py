@@ -31,6 +31,7 @@ from containers.settings import Settings
 from containers.settings.travel import unpacked
 from containers.vllm_api.left_place import fail
 from containers.vllm_api.sharing import Place
+from containers.vllm_api.statistics import heard_at_s
 
 
 class FrontEnd:
@@ -120,9 +121,8 @@ class FrontEnd:
 
     async def _measure(self) -> AsyncGenerator[tuple[Measured, int], None]:
         text = generate_latest(REGISTRY) + own_metrics(self._service)
-        heard_at = max(
-            (_heard_at(model) for model in self._service.models), default=0.0
-        )
+        ready = [model for model in self._service.models if model.is_ready]
+        heard_at = max((heard_at_s(each.loaded.engine) for each in ready), default=0.0)
         yield Measured(text, heard_at), self._service.flights.n
 
     async def _drain(self, timeout_s: float) -> AsyncGenerator[None, None]:
@@ -190,8 +190,3 @@ def end_with(connection: socket.socket) -> None:
 async def _close(server: Server, serving: asyncio.Task[None]) -> None:
     server.should_exit = True
     await serving
-
-
-def _heard_at(model: Any) -> float:
-    engine = model.loaded.engine if model.is_ready else None
-    return float(getattr(engine, "vllm_di_heard_at", 0.0))

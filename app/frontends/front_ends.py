@@ -22,6 +22,7 @@ from containers.settings import Settings
 from containers.settings.travel import packed
 from containers.vllm_api.left_place import clear
 from containers.vllm_api.sharing import Place, Places
+from containers.vllm_api.statistics import heard_at_s
 
 logger = logging.getLogger(__name__)
 
@@ -180,8 +181,7 @@ class FrontEnds:
         """The metrics of all of them and of this process together."""
         await self._measure()
         others = [each.measured for each in self._serving if each.measured is not None]
-        heard_at = float(getattr(self._engine, "vllm_di_heard_at", 0.0))
-        return together(Measured(own, heard_at), others, self._gone)
+        return together(Measured(own, heard_at_s(self._engine)), others, self._gone)
 
     async def n_in_flight(self) -> int:
         """How many requests they are answering."""

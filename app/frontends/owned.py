@@ -121,13 +121,7 @@ async def _asked(scope: Scope, receive: Receive) -> Asked | None:
         body += chunk
         if len(body) > LONGEST_BODY:
             return None
-    return Asked(
-        method=scope["method"],
-        path=routed_path(scope),
-        query=scope["query_string"],
-        headers=[(bytes(key), bytes(value)) for key, value in scope["headers"]],
-        body=body,
-    )
+    return Asked.of(scope, body)
 
 
 async def _sent(send: Send, message: Message) -> None:

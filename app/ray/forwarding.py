@@ -18,7 +18,6 @@ from app.errors import (
     unavailable,
 )
 from app.exchange import Asked
-from app.middleware.paths import routed_path
 from app.ray.answer import Answer, shape_of
 from app.ray.backend import Backend
 from app.ray.choice import chosen, chosen_by_admin, name_in
@@ -52,7 +51,7 @@ class Forwarding:
         shape = scope[SHAPE] = shape_of(self._path, request)
         answer = Answer(send, shape)
         try:
-            asked = await _asked(request)
+            asked = Asked.of(scope, await request.body())
             with self._models.flights.one():
                 async with WhileWanted(receive, self._models.flights):
                     await self._answer(asked, answer)
@@ -117,14 +116,3 @@ class Forwarding:
                     return False
                 await answer.pass_on(part)
         return True
-
-
-async def _asked(request: Request) -> Asked:
-    scope = request.scope
-    return Asked(
-        method=scope["method"],
-        path=routed_path(scope),
-        query=scope["query_string"],
-        headers=[(bytes(key), bytes(value)) for key, value in scope["headers"]],
-        body=await request.body(),
-    )

@@ -23,12 +23,10 @@ class SharedBuilds:
 
     def share(self, container: Container) -> None:
         """Let a container take what another one of the same settings has built."""
-        self._share(container.vllm_config, finish=_find_out_once)
+        self._share(container.vllm_config, finish=_probe_templates_once)
         self._share(container.chat_template)
 
-    def _share(
-        self, resource: Any, finish: Callable[[Any], None] = lambda _: None
-    ) -> None:
+    def _share(self, resource: Any, finish: Callable[[], None] = lambda: None) -> None:
         """Let a resource be built once for the same arguments."""
         build = resource.provides
 
@@ -37,7 +35,7 @@ class SharedBuilds:
             key = (build, *(_identity(value) for value in injected.values()))
             if key not in self._built:
                 value = build(**injected)
-                finish(value)
+                finish()
                 # With its arguments: an id is unique only as long as they live.
                 self._built[key] = value, injected
             return self._built[key][0]
@@ -86,14 +84,6 @@ def _as_async_generator(build: Callable[..., Any]) -> Callable[..., Any]:
             yield value
 
     return built
-
-
-def _find_out_once(config: Any) -> None:
-    """Spare every serving object of every test what one of them has found out."""
-    from containers.vllm_api.remembered import remember
-
-    remember(config)
-    _probe_templates_once()
 
 
 @cache

@@ -71,9 +71,8 @@ class PlainChats:
     def _put_first(self, kind: _Kind) -> None:
         """Have a kind known for longer than those that were asked for before it."""
         known = self._kinds
-        if (
-            not known or known[0] is not kind
-        ):  # a new list, for threads read the old one
+        if known[:1] != [kind]:
+            # A new list, for threads read the old one.
             others = [each for each in known if each is not kind]
             self._kinds = [kind, *others[: MAX_KINDS - 1]]
 

@@ -74,3 +74,8 @@ def count_tool_calls(model_name: str) -> None:
     with contextlib.suppress(ImportError):
         metrics = import_module("vllm.parser.metrics")
         metrics.init_parser_metrics(model_name=model_name)
+
+
+def heard_at_s(engine: Any) -> float:
+    """When an engine last told how it stands, by the monotonic clock; 0 for never."""
+    return float(getattr(engine, "vllm_di_heard_at", 0.0))
