@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
+from socket import AF_UNIX, socket
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -163,19 +164,18 @@ async def test_what_a_dead_client_has_asked_for_is_aborted(short_folder: Path) -
         engine_core = Core()
         logger_manager = None
 
-    with zmq.Context() as context:
-        before = context.socket(zmq.PULL)  # the dead one's, which leaves its file
-        before.bind(place.output_address)
-        before.close(linger=0)
-        with context.socket(zmq.PUSH) as results:
-            results.connect(place.output_address)
-            clearing = asyncio.create_task(clear(Engine(), place))
-            ended = EngineCoreOutput("done", [1], finish_reason=FinishReason.STOP)
-            outputs = EngineCoreOutputs(outputs=[EngineCoreOutput("open", [1]), ended])
-            results.send_multipart(MsgpackEncoder().encode(outputs))
-            async with asyncio.timeout(10):
-                await told.wait()
-            results.send(vllm_api.EngineCoreProc.ENGINE_CORE_DEAD)
-            clearing.cancel()
-            await asyncio.wait({clearing})
+    with socket(AF_UNIX) as before:  # a process that was killed leaves its file
+        before.bind(place.output_address.removeprefix("ipc://"))
+    with zmq.Context() as context, context.socket(zmq.PUSH) as results:
+        results.linger = 0
+        results.connect(place.output_address)
+        clearing = asyncio.create_task(clear(Engine(), place))
+        ended = EngineCoreOutput("done", [1], finish_reason=FinishReason.STOP)
+        outputs = EngineCoreOutputs(outputs=[EngineCoreOutput("open", [1]), ended])
+        results.send_multipart(MsgpackEncoder().encode(outputs))
+        async with asyncio.timeout(10):
+            await told.wait()
+        results.send(vllm_api.EngineCoreProc.ENGINE_CORE_DEAD)
+        clearing.cancel()
+        await asyncio.wait({clearing})
     assert aborted == ["open"]
