@@ -134,7 +134,21 @@ def _joined_deltas(events: list[Any]) -> Iterator[Any]:
         if _delta_of(first) is None:
             yield from (first, *others)
         else:
-            yield reduce(_added, others, first)
+            yield _without_end(reduce(_added, others, first))
+
+
+def _without_end(delta: Any) -> Any:
+    """A delta without the logprobs of a token that ends it and has no text.
+
+    It has them where the engine gave its last two tokens at once, a matter of timing.
+    """
+    inner = delta["event"]
+    if not inner.get("logprobs") or "delta" not in inner:
+        return delta
+    length = len("".join(each["token"] for each in inner["logprobs"][:-1]))
+    ends = length >= len(inner["delta"])
+    logprobs = inner["logprobs"][:-1] if ends else inner["logprobs"]
+    return delta | {"event": inner | {"logprobs": logprobs}}
 
 
 def _delta_of(event: Any) -> str | None:

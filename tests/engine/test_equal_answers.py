@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -85,6 +86,16 @@ def _stream(*texts: str) -> httpx.Response:
     return httpx.Response(200, text=body, headers={"content-type": "text/event-stream"})
 
 
+def _response(*deltas: tuple[str, tuple[str, ...]]) -> httpx.Response:
+    """A stream of the Responses API: texts, and the tokens they have logprobs of."""
+    body = ""
+    for text, tokens in deltas:
+        logprobs = [{"token": token, "logprob": -1.0} for token in tokens]
+        event = json.dumps({"delta": text, "logprobs": logprobs})
+        body += f"event: response.output_text.delta\ndata: {event}\n\n"
+    return httpx.Response(200, text=body, headers={"content-type": "text/event-stream"})
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -97,6 +108,8 @@ def _stream(*texts: str) -> httpx.Response:
         (_answer([1]), _answer([1, 2])),
         (_stream("a", "b"), _stream("a", "c")),
         (_stream("a", "b"), _answer({"choices": []})),
+        (_response(("ab", ("a", "b"))), _response(("ab", ("a",)))),
+        (_response(("ab", ("a", "b"))), _response(("ab", ("a", "c", "")))),
         (httpx.Response(200), httpx.Response(400)),
     ],
 )
@@ -114,6 +127,7 @@ def test_masking_hides_no_difference(
             _answer({"id": "cmpl-fedcba9876543210", "created": 2}),
         ),
         (_stream("a", "b", "c"), _stream("ab", "c")),
+        (_response(("a", ("a",)), ("b", ("b",))), _response(("ab", ("a", "b", "")))),
     ],
 )
 def test_masking_hides_ids_times_and_chunk_borders(

@@ -40,6 +40,19 @@ def collector() -> Iterator[Collector]:
         yield collector
 
 
+@pytest.fixture
+def tracing_engine(
+    serving_engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> FakeEngine:
+    """An engine that traces: 0.31.0 hands the headers on to no other."""
+
+    async def yes() -> bool:
+        return True
+
+    monkeypatch.setattr(serving_engine, "is_tracing_enabled", yes)
+    return serving_engine
+
+
 def traced(collector: Collector, **more: Any) -> dict[str, Any]:
     return {"endpoint": collector.url, "protocol": "http/protobuf", **more}
 
@@ -113,7 +126,7 @@ async def test_a_reload_is_a_trace_of_its_own(
 
 
 def test_a_request_is_below_its_caller_and_vllms_span_below_it(
-    serving_container: Container, serving_engine: FakeEngine, collector: Collector
+    serving_container: Container, tracing_engine: FakeEngine, collector: Collector
 ) -> None:
     app = app_of(serving_container, traces=traced(collector))
     with TestClient(app) as client:
@@ -123,7 +136,7 @@ def test_a_request_is_below_its_caller_and_vllms_span_below_it(
         client.get("/livez")
     spans = [span for span in collector.spans if span.name == f"POST {CHAT}"]
     assert len(spans) == 2
-    for span, request in zip(spans, serving_engine.requests, strict=True):
+    for span, request in zip(spans, tracing_engine.requests, strict=True):
         assert (span.trace_id, span.parent_id) == (TRACE_ID, SPAN_ID)
         assert request.trace_headers is not None
         told = request.trace_headers["traceparent"]
@@ -136,7 +149,7 @@ def test_a_request_is_below_its_caller_and_vllms_span_below_it(
 
 
 def test_without_a_caller_it_is_a_trace_of_its_own(
-    serving_container: Container, serving_engine: FakeEngine, collector: Collector
+    serving_container: Container, tracing_engine: FakeEngine, collector: Collector
 ) -> None:
     app = app_of(serving_container, traces=traced(collector))
     with TestClient(app) as client:
@@ -145,20 +158,20 @@ def test_without_a_caller_it_is_a_trace_of_its_own(
     spans = [span for span in collector.spans if span.name == f"POST {CHAT}"]
     assert [span.parent_id for span in spans] == ["", ""]
     assert len({span.trace_id for span in collector.spans}) == 3
-    (request, _) = serving_engine.requests
+    (request, _) = tracing_engine.requests
     assert request.trace_headers is not None
     assert spans[0].span_id in request.trace_headers["traceparent"]
 
 
 def test_without_spans_of_requests_the_callers_context_goes_to_vllm(
-    serving_container: Container, serving_engine: FakeEngine, collector: Collector
+    serving_container: Container, tracing_engine: FakeEngine, collector: Collector
 ) -> None:
     app = app_of(serving_container, traces=traced(collector, requests=False))
     with TestClient(app) as client:
         client.post(CHAT, json=QUESTION, headers=CALLERS)
     assert collector.named("start-up")
     assert not any(span.name.startswith("POST") for span in collector.spans)
-    (request,) = serving_engine.requests
+    (request,) = tracing_engine.requests
     assert request.trace_headers == CALLERS
 
 
