@@ -56,6 +56,8 @@ class Generation:
             if name != "settings":
                 for override in provider.overridden:
                     made.providers[name].override(override)
+                    # Else it would keep every generation that it is an override in.
+                    override.unregister_overrides(made.providers[name])
         return Generation(made, number=self.number + 1, cause=cause)
 
     def borrow(self, lender: Generation, plan: Plan) -> None:

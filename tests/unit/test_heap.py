@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import platform
 import weakref
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from app.heap import LOOK_S, PATIENCE_S, THRESHOLDS, Heap
@@ -63,3 +65,19 @@ def test_a_collection_waits_for_a_moment_without_requests_but_not_for_ever() -> 
     assert gone() is not None
     frozen.look()
     assert gone() is None
+
+
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="only glibc gives it back"
+)
+def test_memory_that_is_free_goes_back_to_the_system() -> None:
+    changes = [0]
+    frozen = heap(n_changes=changes)
+    pieces = [bytes(8000) for _ in range(20_000)]
+    kept = pieces[:: len(pieces) // 50]  # they keep the rest from being given back
+    before = psutil.Process().memory_info().rss
+    del pieces
+    changes.append(1)
+    frozen.look()
+    assert before - psutil.Process().memory_info().rss > 100 * 2**20
+    assert len(kept) == 50
