@@ -25,6 +25,7 @@ from app.keep_alive import KeepAlive
 from app.load_metrics import load_headers
 from app.service import service_of
 from app.shapes import OPENAI, SHAPE, Error, Shape
+from app.shared_writes import Rounds, SharedWrites
 from app.while_wanted import ClientGoneError, CutError, WhileWanted
 from containers.vllm_api.error_response import error_content
 
@@ -66,6 +67,7 @@ async def answer(
                     flights,
                     shape,
                     keep_alive_interval_s=service.sse_keep_alive_interval_s,
+                    rounds=service.rounds,
                 )
     except ClientGoneError:
         return Response(status_code=CLIENT_CLOSED_REQUEST)
@@ -92,6 +94,7 @@ class EventStream(StreamingResponse):
         shape: How the API writes that event.
         keep_alive_interval_s: Seconds of silence after which a comment is sent; 0 for
             never.
+        rounds: Those of the event loop, where events may share a write.
     """
 
     media_type = "text/event-stream"
@@ -103,12 +106,15 @@ class EventStream(StreamingResponse):
         shape: Shape = OPENAI,
         *,
         keep_alive_interval_s: float = 0,
+        rounds: Rounds | None = None,
     ) -> None:
         super().__init__(events)
         self._events = events
         self._flights = flights
         self._shape = shape
         self._keep_alive_interval_s = keep_alive_interval_s
+        self._rounds = rounds
+        self._writes: SharedWrites | None = None
         self._started = False
         self._flight = flights.begin()
 
@@ -166,15 +172,17 @@ class EventStream(StreamingResponse):
 
     async def _send_events(self, send: Send) -> None:
         """Send event by event, in this very task; a slow reader holds them up."""
-        sent = self._shape.sent
-        async for event in self._events:
-            body = event.encode() if isinstance(event, str) else event
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-            sent(body)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        writes = SharedWrites(send, self._shape.sent, self._rounds)
+        self._writes = writes
+        async with writes:
+            async for event in self._events:
+                body = event.encode() if isinstance(event, str) else event
+                await writes.send(body)
+            await writes.end()
 
     async def _end_with(self, problem: Error, send: Send) -> None:
         if not self._started:
             await self._start(send)
-        last_words = self._shape.last_words(problem)
-        await send({"type": "http.response.body", "body": last_words.encode()})
+        left = self._writes.left() if self._writes else b""
+        last_words = self._shape.last_words(problem).encode()
+        await send({"type": "http.response.body", "body": left + last_words})

@@ -18,6 +18,7 @@ from app.metrics import RequestCounts
 from app.one_process import refuse_sibling_workers
 from app.phases import HINTS, State
 from app.reloadable import Reloadable
+from app.shared_writes import Rounds
 from app.status.troubles import Troubles
 from app.supervision import Supervisor
 from app.traces import traced, traces_of
@@ -62,6 +63,7 @@ class Service(Reloadable):
         self.troubles = Troubles()
         self.is_leaving = False
         self.run = ""
+        self._rounds = Rounds()
         self._began = time.monotonic()
         self._drain_began: float | None = None
 
@@ -102,6 +104,12 @@ class Service(Reloadable):
         """Seconds after which a silent stream gets a comment line; 0 for never."""
         interval_s: int = self.container.settings().server.sse_keep_alive_interval
         return interval_s
+
+    @property
+    def rounds(self) -> Rounds | None:
+        """Those of the event loop, if events of a stream may share a write."""
+        shares: bool = self.container.settings().performance.shared_writes
+        return self._rounds if shares else None
 
     @property
     def reloads_on_change(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -54,7 +55,8 @@ class ResponsesShape(Shape):
     """
 
     def __init__(self) -> None:
-        self._made = 0
+        self._last = -1
+        self._unsent: deque[int] = deque()
         self._next_number = 0
 
     def content(self, result: Any) -> Any:
@@ -70,7 +72,8 @@ class ResponsesShape(Shape):
                 if isinstance(event, str):  # a comment, while the model loads
                     yield event
                     continue
-                self._made = getattr(event, "sequence_number", self._made) + 1
+                self._last = getattr(event, "sequence_number", self._last + 1)
+                self._unsent.append(self._last)
                 text = event.model_dump_json(indent=None, by_alias=True)
                 yield f"event: {getattr(event, 'type', 'unknown')}\ndata: {text}\n\n"
         finally:
@@ -79,7 +82,7 @@ class ResponsesShape(Shape):
     def sent(self, event: bytes) -> None:
         """Count an event; one made but never sent leaves no gap."""
         if event.startswith(b"event:"):
-            self._next_number = self._made
+            self._next_number = self._unsent.popleft() + 1
 
     def last_words(self, error: Error) -> str:
         """OpenAI's ``error`` event, numbered as the next one."""

@@ -48,7 +48,7 @@ WATCHED: dict[str, dict[str, Any]] = {
 """Kinds of ours by what watches its requests: server settings."""
 MORE: dict[str, dict[str, Any]] = {"ours-2": {"frontends": 2}}
 """Kinds of ours by how many front ends there are: server settings."""
-SLOW = {"fast_streams": False, "short_prompt_max_chars": 0}
+SLOW = {"fast_streams": False, "short_prompt_max_chars": 0, "shared_writes": False}
 LOOK_S = 0.005
 MAX_MODEL_LEN = 8192
 FLAGS = f"max_model_len {MAX_MODEL_LEN}, access log off; otherwise the defaults of both"

@@ -12,6 +12,7 @@ OFF: dict[str, Any] = {
     "fast_start": False,
     "fast_streams": False,
     "short_prompt_max_chars": 0,
+    "shared_writes": False,
 }
 
 

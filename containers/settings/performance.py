@@ -22,8 +22,13 @@ class PerformanceSettings(Section):
             on the event loop instead of in a thread, 0 or more. Each thousand holds up
             others for 0.3 ms, 1.6 ms at the worst; a tokenizer that encodes in a way of
             its own keeps to threads. 0 for none.
+        shared_writes: Whether events of a stream that come while the event loop has no
+            rest share a write to its connection. They wait for it for 8 turns of the
+            loop or 10 ms, twice at the most; what comes in its own time goes out at
+            once.
     """
 
     fast_start: Literal["auto"] | bool = "auto"
     fast_streams: bool = True
     short_prompt_max_chars: Annotated[int, Field(ge=0)] = 2000
+    shared_writes: bool = True

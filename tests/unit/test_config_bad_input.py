@@ -13,6 +13,8 @@ import pytest
 
 from app.cli import main
 
+pytestmark = pytest.mark.usefixtures("logging_put_back")
+
 MODELS = "models:\n- name: m\n  source: org/model\n"
 ROOT = Path(__file__).parents[2]
 

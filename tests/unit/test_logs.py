@@ -6,7 +6,6 @@ import json
 import logging
 import logging.config
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +15,7 @@ from app.logs import COMMAND, VLLM_CONFIG, VLLM_LEVEL, are_ours, logs
 from containers import ModelSettings
 from containers.settings.server.observing import LogSettings
 
-
-@pytest.fixture(autouse=True)
-def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Put the logging of the test run back."""
-    for name in [name for name in os.environ if name.startswith("VLLM_LOGGING")]:
-        monkeypatch.delenv(name)
-    names = (COMMAND, "vllm_di", "app", "containers", "vllm", "some.thing")
-    root, loggers = logging.getLogger(), [logging.getLogger(name) for name in names]
-    handlers, levels = root.handlers[:], [each.level for each in (root, *loggers)]
-    vllm = logging.getLogger("vllm")
-    of_vllm = (vllm.handlers[:], vllm.propagate)
-    root.handlers[:] = []
-    yield
-    root.handlers[:] = handlers
-    vllm.handlers[:], vllm.propagate = of_vllm
-    for each, level in zip((root, *loggers), levels, strict=True):
-        each.setLevel(level)
-    os.environ.pop(VLLM_LEVEL, None)
+pytestmark = pytest.mark.usefixtures("logging_put_back")
 
 
 def configured() -> Any:
