@@ -17,6 +17,7 @@ from typing import Any
 from app.file_changes import changes
 from app.http_config import curl_address
 from app.ray.application import application_of
+from app.ray.routed import trouble_of_route
 from app.server import (
     EXIT_FAILED,
     EXIT_OK,
@@ -30,6 +31,8 @@ from containers.masks import masked
 from containers.settings import Settings
 
 LOCAL = "local"
+ROUTED_TIMEOUT_S = 60.0
+"""Seconds Ray's proxy has to learn the way to an application that runs."""
 
 
 class RayProcess:
@@ -53,13 +56,17 @@ class RayProcess:
         self._files = files
         self._settings = load()
         self._application = application_of(self._settings)
-        listen(self._settings.server).close()
+        server = self._settings.server
+        listen(server).close()
+        self._address = server.host, server.port
+        self._url = curl_address(server, self._address)
+        self._is_local = False
         self._ending = asyncio.Event()
         self._hangup = asyncio.Event()
 
     async def run(self) -> int:
         """Serve, and return the exit status: 0 after a healthy end, else 1."""
-        is_local = self._connect()
+        self._is_local = self._connect()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._ending.set)
@@ -68,7 +75,7 @@ class RayProcess:
             return await self._serve()
         finally:
             later(self._bound_s(), end_by_force)
-            await asyncio.to_thread(self._disconnect, is_local=is_local)
+            await asyncio.to_thread(self._disconnect)
 
     async def _serve(self) -> int:
         deploying = asyncio.create_task(self._deploy(self._application))
@@ -78,8 +85,7 @@ class RayProcess:
             return EXIT_OK
         if not deploying.result():
             return EXIT_FAILED
-        server = self._settings.server
-        _say(f"ready: {curl_address(server, (server.host, server.port))}")
+        _say(f"ready: {self._url}")
         reloading = asyncio.create_task(self._reload_again_and_again())
         await ending
         reloading.cancel()
@@ -135,7 +141,21 @@ class RayProcess:
         except RuntimeError as error:
             _say(f"the deployment failed: {masked(error)}")
             return False
-        return True
+        return not self._is_local or await self._is_routed()
+
+    async def _is_routed(self) -> bool:
+        """Wait until the proxy of a cluster of our own passes requests on."""
+        ray = self._settings.ray
+        trouble = await trouble_of_route(
+            self._address, ray.application, ray.route_prefix, timeout_s=ROUTED_TIMEOUT_S
+        )
+        if trouble:
+            _say(
+                f"the application runs, but Ray's proxy at {self._url} has had no way "
+                f"to it for {ROUTED_TIMEOUT_S:g} s: {trouble}. See logs/serve/proxy_* "
+                "in Ray's folder of this session (/tmp/ray/session_latest)"
+            )
+        return not trouble
 
     async def _reload_again_and_again(self) -> None:
         async for cause in self._causes():
@@ -179,13 +199,13 @@ class RayProcess:
         server = self._settings.server
         return server.drain_timeout_s + server.stop_timeout_s + 2 * FORCE_AFTER_S
 
-    def _disconnect(self, *, is_local: bool) -> None:
+    def _disconnect(self) -> None:
         """Take the application away, once its requests are answered."""
         import ray
         from ray import serve
 
         serve.delete(self._settings.ray.application)
-        if is_local:
+        if self._is_local:
             serve.shutdown()
         ray.shutdown()
 

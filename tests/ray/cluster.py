@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,16 @@ class Cluster(Server):
         self._write()
         self.process.send_signal(signal.SIGHUP)
         self.wait_for(lambda: self.log.count("deployed again") > n_before)
+
+    @contextmanager
+    def changed(self) -> Iterator[dict[str, Any]]:
+        """Settings to change and deploy; as they were, they are deployed in the end."""
+        before = deepcopy(self.config)
+        try:
+            yield self.config
+        finally:
+            self.config = before
+            self.deploy_again()
 
     def replicas(self, deployment: str = "tiny") -> list[psutil.Process]:
         """Processes of a deployment's replicas."""

@@ -17,7 +17,7 @@ import openai
 import pytest
 
 from tests.ray.cluster import Cluster, client, cluster, doubles, eventually
-from tests.ray.doubles import ABORTED, DIE, N_SLOW, SLOW
+from tests.ray.doubles import ABORTED, DIE, SLOW
 
 pytestmark = [
     pytest.mark.engine,
@@ -127,19 +127,31 @@ def test_new_settings_reach_the_replica_that_is_there(
     ask: httpx.Client, served: Cluster
 ) -> None:
     (before,) = served.replicas()
-    model = served.config["models"][0]
-    model["names"] = ["tiny", "alias"]
-    model["chat"] = {"template": "{{ messages[0].content }} " + SLOW}
-    served.deploy_again()
-    answer = ask.post(CHAT, json=body("Hello!", model="alias", max_tokens=3))
-    assert said(answer).startswith("0 1 2")
-    model["chat"] = {"template": "{{ messages[0].content"}
-    served.deploy_again()
-    answer = ask.post(CHAT, json=body("Hello!", model="alias", max_tokens=3))
-    assert said(answer).startswith("0 1 2")
-    model["chat"] = {}
-    served.deploy_again()
+    with served.changed() as config:
+        model = config["models"][0]
+        model["names"] = ["tiny", "alias"]
+        model["chat"] = {"template": "{{ messages[0].content }} " + SLOW}
+        served.deploy_again()
+        answer = ask.post(CHAT, json=body("Hello!", model="alias", max_tokens=3))
+        assert said(answer).startswith("0 1 2")
+        model["chat"] = {"template": "{{ messages[0].content"}
+        served.deploy_again()
+        answer = ask.post(CHAT, json=body("Hello!", model="alias", max_tokens=3))
+        assert said(answer).startswith("0 1 2")
     assert said(ask.post(CHAT, json=body("Hello!"))) == str(before.pid)
+    assert ask.post(CHAT, json=body("Hello!", model="alias")).status_code == 404
+
+
+def test_a_new_prefix_answers_as_soon_as_it_is_told(
+    ask: httpx.Client, served: Cluster
+) -> None:
+    with served.changed() as config:
+        for prefix in ("/one", "/two/three"):
+            config["ray"]["route_prefix"] = prefix
+            served.deploy_again()
+            assert said(ask.post(f"{prefix}{CHAT}", json=body("Hello!")))
+            assert ask.post(CHAT, json=body("Hello!")).status_code == 404
+    assert said(ask.post(CHAT, json=body("Hello!")))
 
 
 def test_a_dead_engine_has_its_replica_replaced(
@@ -187,15 +199,13 @@ def test_no_request_is_lost_while_replicas_come_and_go(
     threads = [Thread(target=load) for _ in range(8)]
     for thread in threads:
         thread.start()
-    ray = served.config["models"][0]["ray"]
     try:
-        ray["replicas"] = 2
-        served.deploy_again()
-        assert len(served.replicas()) == 2
-        pids = {said(ask.post(CHAT, json=body("Hello!"))) for _ in range(30)}
-        assert len(pids) == 2
-        ray["replicas"] = 1
-        served.deploy_again()
+        with served.changed() as config:
+            config["models"][0]["ray"]["replicas"] = 2
+            served.deploy_again()
+            assert len(served.replicas()) == 2
+            pids = {said(ask.post(CHAT, json=body("Hello!"))) for _ in range(30)}
+            assert len(pids) == 2
         eventually(lambda: len(served.replicas()) == 1)
     finally:
         over.set()
@@ -203,36 +213,6 @@ def test_no_request_is_lost_while_replicas_come_and_go(
             thread.join()
     assert not failures
     assert n_answers > 20
-
-
-def test_a_stream_that_outlives_the_drain_ends_with_an_error_event(
-    served: Cluster,
-) -> None:
-    """The last of this module: it takes the application away."""
-    lines: list[str] = []
-    begun = Event()
-
-    def read() -> None:
-        with (
-            client(served) as asking,
-            asking.stream("POST", CHAT, json=body(SLOW, stream=True)) as answer,
-        ):
-            for line in answer.iter_lines():
-                lines.append(line)
-                begun.set()
-
-    thread = Thread(target=read)
-    thread.start()
-    assert begun.wait(20)
-    began = time.monotonic()
-    served.process.send_signal(signal.SIGTERM)
-    thread.join(30)
-    seconds = time.monotonic() - began
-    events = [line for line in lines if line]
-    assert events[-1] == "data: [DONE]"
-    assert '"code":503' in events[-2].replace(" ", "")
-    assert len(events) < N_SLOW
-    assert 4 < seconds < 10
 
 
 def _until_answered(ask: httpx.Client) -> list[httpx.Response]:
