@@ -37,6 +37,15 @@ _MODEL = {
     "load": "eager",
     "idle_timeout_s": None,
 }
+_FIXED = (
+    ("server", "host"),
+    ("server", "port"),
+    ("server", "timeout_keep_alive_s"),
+    ("ray", "address"),
+    ("ray", "application"),
+)
+"""What Ray's proxy and the application are made with once."""
+
 _ON_DEMAND = "Write ray: {autoscaling: {min_replicas: 0, max_replicas: 1}} instead."
 
 
@@ -57,6 +66,21 @@ def refuse_what_cannot_work(settings: Settings) -> None:
         raise first
     if settings.ray.container is not None:
         imported(settings.ray.container)
+
+
+def refuse_what_stays(old: Settings, new: Settings) -> None:
+    """Return when nothing differs that is fixed while ``vllm-di serve --ray`` runs.
+
+    Raises:
+        SettingsError: Something does; it names the key.
+    """
+    for section, name in _FIXED:
+        if getattr(getattr(old, section), name) != getattr(getattr(new, section), name):
+            raise SettingsError(
+                key=f"{section}.{name}",
+                reason="has changed, and stays as it was while Ray serves",
+                hint="Start the command again, or take the change back.",
+            )
 
 
 def deployment_name(model: ModelSettings) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from app.file_changes import changes
 from app.http_config import curl_address
 from app.ray.application import application_of
+from app.ray.checks import refuse_what_stays
 from app.ray.routed import trouble_of_route
 from app.server import (
     EXIT_FAILED,
@@ -128,6 +129,8 @@ class RayProcess:
     async def _deploy(self, application: Any) -> bool:
         """Deploy it, and wait until it answers; whether it does."""
         from ray import serve
+        from ray.exceptions import RayError
+        from ray.serve.exceptions import RayServeException
 
         ray = self._settings.ray
         run = partial(
@@ -138,7 +141,7 @@ class RayProcess:
         )
         try:
             await asyncio.to_thread(run)
-        except RuntimeError as error:
+        except (RuntimeError, RayError, RayServeException) as error:
             _say(f"the deployment failed: {masked(error)}")
             return False
         return not self._is_local or await self._is_routed()
@@ -162,6 +165,7 @@ class RayProcess:
             _say(cause)
             try:
                 settings = self._load()
+                refuse_what_stays(self._settings, settings)
                 application = application_of(settings)
             except ServingError as error:
                 _say(f"everything stays as it was: {masked(error)}")

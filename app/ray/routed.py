@@ -17,8 +17,8 @@ async def trouble_of_route(
 ) -> str:
     """Wait until a proxy passes requests on to an application.
 
-    Ray says that an application runs when its replicas do. Its proxy learns of a route
-    by itself, and until then answers 404, or as the application before.
+    Ray says that an application runs when its replicas do. Its proxy is told of routes
+    long before that, but nothing promises so; without one it answers 404.
 
     Args:
         address: Host and port where the proxy listens.

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from app.ray import process
+from app.ray.process import RayProcess
 from app.ray.routed import trouble_of_route
+from containers import Settings
 from tests.engine.servers import free_port
 
 OTHER, OURS = {"/": "another"}, {"/": "another", "/llm": "ours"}
@@ -21,8 +24,8 @@ OTHER, OURS = {"/": "another"}, {"/": "another", "/llm": "ours"}
 class Proxy(HTTPServer):
     """A proxy that tells each of its states once, and the last one from then on."""
 
-    def __init__(self, *states: tuple[int, Any]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, *states: tuple[int, Any], port: int) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.states = [*states]
         self.asked: list[str] = []
 
@@ -45,8 +48,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def proxy(*states: tuple[int, Any]) -> Iterator[Proxy]:
-    with Proxy(*states) as made:
+def proxy(*states: tuple[int, Any], port: int = 0) -> Iterator[Proxy]:
+    with Proxy(*states, port=port) as made:
         thread = threading.Thread(target=made.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -100,3 +103,32 @@ async def test_what_never_comes_is_told_with_what_the_proxy_says(
 
 async def test_a_proxy_that_is_not_there_is_told_too() -> None:
     assert "ConnectionRefusedError" in await trouble(free_port(), 0.1)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("is_routed", [True, False])
+async def test_an_application_serves_when_the_proxy_of_its_cluster_knows_it(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    is_routed: bool,
+) -> None:
+    serve = pytest.importorskip("ray.serve")
+    monkeypatch.setattr(serve, "run", lambda *_, **__: None)
+    monkeypatch.setattr(process, "application_of", lambda _: None)
+    monkeypatch.setattr(process, "ROUTED_TIMEOUT_S", 30 if is_routed else 0.1)
+    port = free_port()
+    settings = Settings.model_validate(
+        {
+            "server": {"port": port},
+            "ray": {"application": "ours", "route_prefix": "/llm"},
+            "models": [{"name": "tiny", "source": "/nowhere"}],
+        }
+    )
+    made = RayProcess(lambda: settings, [])
+    assert await made._deploy(None)  # somebody else's cluster is not asked
+    made._is_local = True
+    with proxy((200, OTHER), (200, OURS if is_routed else OTHER), port=port):
+        assert await made._deploy(None) is is_routed
+    said = capsys.readouterr().err
+    assert ("its routes are {'/': 'another'}. See logs/serve" in said) is not is_routed

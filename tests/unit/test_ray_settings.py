@@ -9,7 +9,12 @@ import pytest
 
 from app.ray import options
 from app.ray.application import build
-from app.ray.checks import STORE, deployment_name, refuse_what_cannot_work
+from app.ray.checks import (
+    STORE,
+    deployment_name,
+    refuse_what_cannot_work,
+    refuse_what_stays,
+)
 from app.ray.narrowing import settings_of_replica
 from app.ray.options import ingress_options, model_options
 from app.ray.versions import ingress_version, model_version
@@ -180,6 +185,25 @@ class TestRefusals:
         refuse_what_cannot_work(settings())
         with pytest.raises(SettingsError, match="stores responses in one"):
             refuse_what_cannot_work(settings({"ray": {"replicas": 2}}))
+
+    @pytest.mark.parametrize(
+        ("section", "name", "value"),
+        [
+            ("server", "port", 1),
+            ("server", "host", "0.0.0.0"),  # noqa: S104  # not listened at
+            ("ray", "application", "another"),
+            ("ray", "address", "auto"),
+        ],
+    )
+    def test_what_stays_while_it_serves_names_its_key(
+        self, section: str, name: str, value: Any
+    ) -> None:
+        before = settings()
+        refuse_what_stays(before, settings(ray={"route_prefix": "/llm"}))
+        sections: dict[str, Any] = {section: {name: value}}
+        with pytest.raises(SettingsError, match="stays as it was") as refused:
+            refuse_what_stays(before, settings(**sections))
+        assert refused.value.key == f"{section}.{name}"
 
     def test_a_container_that_cannot_be_imported(self) -> None:
         with pytest.raises(SettingsError, match="cannot be imported"):
