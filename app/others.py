@@ -31,6 +31,9 @@ class Others(Protocol):
             levels: A level for each logger, as ``PUT /admin/loggers`` takes them.
         """
 
+    async def reset_mm_cache(self) -> None:
+        """Have them forget the images, sounds and videos they have read."""
+
 
 class Nobody:
     """There are no others: the process serves alone."""
@@ -47,4 +50,7 @@ class Nobody:
         """Nobody has to be told."""
 
     async def set_levels(self, levels: Mapping[str, str | None]) -> None:
+        """Nobody has to be told."""
+
+    async def reset_mm_cache(self) -> None:
         """Nobody has to be told."""

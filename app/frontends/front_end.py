@@ -54,6 +54,7 @@ class FrontEnd:
                 "drain": self._drain,
                 "cut": self._cut,
                 "log": self._log,
+                "reset_mm_cache": self._reset_mm_cache,
                 "fail": self._fail,
             },
         )
@@ -137,6 +138,12 @@ class FrontEnd:
 
     async def _log(self, levels: dict[str, str | None]) -> AsyncGenerator[None, None]:
         set_levels(levels)
+        yield
+
+    async def _reset_mm_cache(self) -> AsyncGenerator[None, None]:
+        for model in self._service.models:
+            if model.is_ready:
+                await model.loaded.engine.reset_mm_cache()
         yield
 
     async def _fail(self) -> AsyncGenerator[None, None]:

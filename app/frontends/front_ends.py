@@ -15,6 +15,7 @@ from app.exchange import Asked, Exchange, Part
 from app.frontends.channel import ChannelClosedError, RefusedError
 from app.frontends.listeners import Stand
 from app.frontends.other import OtherFrontEnd
+from app.frontends.patience import FIRST_PAUSE_S, Patience
 from app.metrics.together import Measured, counted, together
 from app.server import CLOSE_TIMEOUT_S
 from app.service import Service
@@ -26,11 +27,15 @@ from containers.vllm_api.statistics import heard_at_s
 
 logger = logging.getLogger(__name__)
 
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 60.0
-"""Seconds before one that dies again and again is replaced once more."""
+START_TIMEOUT_S = 600.0
+"""Seconds in which one has to load everything and listen, or to reload."""
 LEAVE_S = 2.0
 """Seconds more than its requests and connections that one has to end."""
+LAST = "none that dies from now on is replaced until the server is restarted"
+USED_UP = (
+    "all places of the engine are used, and the first process answers in its stead. "
+    "Find out why front ends die, and restart the server"
+)
 
 
 class FrontEnds:
@@ -61,7 +66,9 @@ class FrontEnds:
         self._alive: list[OtherFrontEnd] = []
         self._serving: list[OtherFrontEnd] = []
         self._gone = b""
-        self._n_reloads = 0
+        self._patience = Patience()
+        self._levels: dict[str, str | None] = {}
+        self._n_told = 0
         self._is_ending = asyncio.Event()
 
     async def run(self) -> None:
@@ -73,60 +80,59 @@ class FrontEnds:
 
     async def _keep(self, number: int, stand: Stand, tasks: asyncio.TaskGroup) -> None:
         """Have one there, and another one when it dies."""
-        wait_s = FIRST_WAIT_S
         while not self._is_ending.is_set():
             if self._engine is None:  # one without a place would start an engine
-                await self._pause(FIRST_WAIT_S)
+                await self._pause(FIRST_PAUSE_S)
                 continue
-            began = time.monotonic()
             place = self._place()
             if place is None and self._has_places:
-                self._say(
-                    f"front end {number} is not replaced any more: the engine has no "
-                    "place left for it until the server is restarted"
-                )
+                self._say(f"front end {number} is not replaced any more: {USED_UP}")
                 return
-            await self._have_one(number, stand, place)
-            if place is not None and not self._is_ending.is_set():
+            why = await self._have_one(number, stand, place)
+            if self._is_ending.is_set():
+                return
+            if place is not None:
                 self._leave(place, tasks)
-            if time.monotonic() - began > LONGEST_WAIT_S:
-                wait_s = FIRST_WAIT_S
-            await self._pause(wait_s)
-            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+            pause_s = self._patience.pause_s(time.monotonic())
+            self._say(f"front end {number} {why}: another one in {pause_s:.0f} s")
+            await self._pause(pause_s)
 
-    async def _have_one(self, number: int, stand: Stand, place: Place | None) -> None:
-        """Have one there until it is gone."""
+    async def _have_one(self, number: int, stand: Stand, place: Place | None) -> str:
+        """Have one there until it is gone, and tell what became of it."""
         try:
             front_end = OtherFrontEnd(number, stand.listener, {"answer": self._answer})
         except OSError as error:
-            self._say(f"front end {number} cannot be started for now: {error}")
-            return
+            return f"cannot be started for now ({error})"
         self._alive.append(front_end)
         try:
-            await self._serve(front_end, stand, place)
+            await self._start(front_end, place)
+            return await self._serve(front_end, stand)
+        except (ChannelClosedError, RefusedError) as error:
+            return f"did not start ({str(error) or 'its process has ended'})"
         finally:
             await self._bury(front_end, stand)
 
-    async def _serve(
-        self, front_end: OtherFrontEnd, stand: Stand, place: Place | None
-    ) -> None:
-        has = self._n_reloads
-        try:
-            await front_end.start(self._packed, place, self._made_by)
-            while has != self._n_reloads:
-                has = self._n_reloads
-                await front_end.ask("reload", self._packed)
-        except (ChannelClosedError, RefusedError) as error:
-            if not self._is_ending.is_set():
-                why = str(error) or "its process has ended"
-                self._say(f"front end {front_end.number} did not start: {why}")
-            return
+    async def _start(self, front_end: OtherFrontEnd, place: Place | None) -> None:
+        """Have it load everything, and take what others are told meanwhile."""
+        await front_end.start(
+            self._packed, place, self._made_by, timeout_s=START_TIMEOUT_S
+        )
+        n_told = 0
+        while n_told != self._n_told:
+            n_told = self._n_told
+            await self._tell_settings(front_end)
+            levels = dict(self._levels)
+            await front_end.ask("log", levels, timeout_s=START_TIMEOUT_S)
+
+    async def _tell_settings(self, front_end: OtherFrontEnd) -> None:
+        await front_end.ask("reload", self._packed, timeout_s=START_TIMEOUT_S)
+
+    async def _serve(self, front_end: OtherFrontEnd, stand: Stand) -> str:
+        """Let it answer until it is gone, and tell why it is."""
         self._serving.append(front_end)
         stand.close()
         self._say(f"front end {front_end.number} serves (process {front_end.pid})")
-        await front_end.watch(stand)
-        if not self._is_ending.is_set():
-            self._say(f"front end {front_end.number} has died: another one is started")
+        return await front_end.watch(stand)
 
     async def _bury(self, front_end: OtherFrontEnd, stand: Stand) -> None:
         if front_end in self._serving:
@@ -159,12 +165,12 @@ class FrontEnds:
     async def reload(self, settings: Settings) -> None:
         """Have them serve new settings; one that cannot is replaced."""
         self._packed = packed(settings)
-        self._n_reloads += 1
+        self._n_told += 1
         await asyncio.gather(*map(self._reload, self._serving))
 
     async def _reload(self, front_end: OtherFrontEnd) -> None:
         try:
-            await front_end.ask("reload", self._packed)
+            await self._tell_settings(front_end)
         except (ChannelClosedError, RefusedError) as error:
             logger.error(  # noqa: TRY400  # a sentence
                 "front end %d is replaced, for it could not reload: %s",
@@ -175,7 +181,13 @@ class FrontEnds:
 
     async def set_levels(self, levels: Mapping[str, str | None]) -> None:
         """Have their loggers say as much as those of this process."""
+        self._levels |= levels
+        self._n_told += 1
         await _all(each.tell("log", dict(levels)) for each in self._serving)
+
+    async def reset_mm_cache(self) -> None:
+        """Have them forget the images, sounds and videos they have read."""
+        await _all(each.tell("reset_mm_cache") for each in self._serving)
 
     async def measured(self, own: bytes) -> bytes:
         """The metrics of all of them and of this process together."""
@@ -228,7 +240,12 @@ class FrontEnds:
         return isinstance(getattr(self._engine, "vllm_di_places", None), Places)
 
     def _place(self) -> Place | None:
-        return self._engine.vllm_di_places.take() if self._has_places else None
+        if not self._has_places:
+            return None
+        place: Place | None = self._engine.vllm_di_places.take()
+        if place is not None and not self._engine.vllm_di_places.left:
+            self._say(f"front ends have come to the last place of their engine: {LAST}")
+        return place
 
 
 async def _all(asked: Iterable[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import subprocess
@@ -16,6 +17,8 @@ from app.frontends.channel import Channel, ChannelClosedError, Handler, RefusedE
 from app.frontends.listeners import Stand
 from app.metrics.together import Measured
 from containers.vllm_api.sharing import Place
+
+logger = logging.getLogger(__name__)
 
 LOOK_S = 0.05
 MEASURE_EVERY_S = 5.0
@@ -73,18 +76,20 @@ class OtherFrontEnd:
         """Its process id."""
         return self._process.pid
 
-    async def start(self, packed: str, place: Place | None, made_by: str) -> None:
-        """Have it load everything and listen, however long that takes.
+    async def start(
+        self, packed: str, place: Place | None, made_by: str, *, timeout_s: float
+    ) -> None:
+        """Have it load everything and listen.
 
         Raises:
             ChannelClosedError: It is gone.
-            RefusedError: It could not.
+            RefusedError: It could not, or not in time.
         """
-        await self.ask("start", packed, place, made_by)
+        await self.ask("start", packed, place, made_by, timeout_s=timeout_s)
         self._heard_at = time.monotonic()
 
-    async def watch(self, stand: Stand) -> None:
-        """Return when it is gone; one that answers nothing any more is ended.
+    async def watch(self, stand: Stand) -> str:
+        """Tell what became of it when it is gone, or answers nothing any more.
 
         Args:
             stand: Its socket, at which the owner answers too while it is silent.
@@ -96,28 +101,35 @@ class OtherFrontEnd:
             await self.measure()
             silent_s = time.monotonic() - self._heard_at
             if silent_s > HUNG_S:
-                self.kill()
-            elif silent_s > SILENT_S:
+                return f"has answered nothing for {HUNG_S:g} s"
+            if silent_s > SILENT_S:
                 with suppress(OSError):  # no room for it, perhaps the next time
                     await stand.open()
             else:
                 stand.close()
+        return "has died"
 
-    async def ask(self, name: str, *args: Any) -> Any:
+    async def ask(self, name: str, *args: Any, timeout_s: float | None = None) -> Any:
         """Ask it.
 
         Raises:
             ChannelClosedError: It is gone.
-            RefusedError: It could not do so.
+            RefusedError: It could not do so, or not in so many seconds.
         """
-        return await self._channel.call(name, *args)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._channel.call(name, *args)
+        except TimeoutError:
+            raise RefusedError(f"no answer for {timeout_s:g} s") from None
 
     async def tell(self, name: str, *args: Any) -> None:
         """Tell it, if it is still there."""
         try:
             await self.ask(name, *args)
-        except (ChannelClosedError, RefusedError):
+        except ChannelClosedError:
             return
+        except RefusedError as error:
+            logger.error("front end %d, told to %s: %s", self.number, name, error)  # noqa: TRY400  # a sentence
 
     async def measure(self) -> None:
         """Have it tell what it has measured; wait for that if it does so soon.

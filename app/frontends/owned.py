@@ -13,9 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import SHUTTING_DOWN, error_response, unavailable
 from app.exchange import Asked
+from app.flights import Flights
 from app.frontends.channel import Channel, ChannelClosedError, RefusedError
 from app.middleware import ADMIN
 from app.middleware.paths import routed_path
+from app.while_wanted import ClientGoneError, WhileWanted
 
 TAGS = frozenset({ADMIN, "probes", "metrics", "load", "status page"})
 """Tags of routes that concern the whole server."""
@@ -64,6 +66,7 @@ class OwnedRoutes:
         self._app = app
         self._owner = owner
         self._paths = paths
+        self._uncut = Flights()  # what the owner answers, it ends by itself
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or have it answered."""
@@ -82,16 +85,9 @@ class OwnedRoutes:
         if asked is None:
             await refusal(scope, receive, send)
             return
-        asking = asyncio.ensure_future(self._pass_on(asked, scope, receive, send))
-        leaving = asyncio.ensure_future(_gone(receive))
-        try:
-            await asyncio.wait({asking, leaving}, return_when="FIRST_COMPLETED")
-        finally:
-            leaving.cancel()
-            asking.cancel()
-            await asyncio.wait({asking, leaving})
-        if not asking.cancelled():
-            asking.result()
+        with suppress(ClientGoneError):
+            async with WhileWanted(receive, self._uncut):
+                await self._pass_on(asked, scope, receive, send)
 
     async def _pass_on(
         self, asked: Asked, scope: Scope, receive: Receive, send: Send
@@ -127,9 +123,3 @@ async def _asked(scope: Scope, receive: Receive) -> Asked | None:
 async def _sent(send: Send, message: Message) -> None:
     async with asyncio.timeout(READ_ON_S):
         await send(message)
-
-
-async def _gone(receive: Receive) -> None:
-    with suppress(Exception):  # a connection that cannot be read is gone
-        while (await receive())["type"] != "http.disconnect":
-            pass

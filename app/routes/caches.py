@@ -9,6 +9,7 @@ from app.chosen_model import chosen_model
 from app.dependencies import RegistryDep
 from app.errors import ServingRoute
 from app.middleware import ADMIN
+from app.service import service_of
 
 router = APIRouter(route_class=ServingRoute, tags=[ADMIN])
 
@@ -39,9 +40,10 @@ async def reset_prefix_cache(
 
 @router.post("/reset_mm_cache")
 async def reset_mm_cache(raw_request: Request, registry: RegistryDep) -> Response:
-    """Forget the images, sounds and videos a model has read."""
+    """Forget the images, sounds and videos a model has read, in every front end."""
     model = await chosen_model(raw_request, registry)
     await model.loaded.engine.reset_mm_cache()
+    await service_of(raw_request).others.reset_mm_cache()
     return Response()
 
 

@@ -11,6 +11,7 @@ from app.chosen_model import chosen_model
 from app.dependencies import RegistryDep
 from app.errors import ServingRoute
 from app.middleware import ADMIN
+from app.service import service_of
 from containers import vllm_api
 from containers.registry import ServedModel
 
@@ -38,6 +39,8 @@ async def sleep(
     if level and not _gives_memory_back(model):
         detail = f"The model {model.name} {CANNOT_SLEEP}"
         raise HTTPException(HTTPStatus.BAD_REQUEST, detail)
+    if level:  # what other front ends have read goes, too
+        await service_of(raw_request).others.reset_mm_cache()
     with _measured("sleep"):
         await model.loaded.engine.sleep(level, mode)
     model.generation.is_asleep = True

@@ -180,6 +180,17 @@ def test_a_reload_through_either_reaches_both(
     assert {text_of(each)[1] for each in front_ends.ask_many()} == before
 
 
+def test_each_forgets_images_through_the_one_engine(
+    served: tuple[FrontEnds, list[dict[str, Any]]],
+) -> None:
+    front_ends, _ = served
+    for _ in range(3):
+        url = f"{front_ends.url}/reset_mm_cache"
+        assert httpx.post(url, headers=ADMIN, timeout=60).is_success
+    assert "told to reset_mm_cache" not in front_ends.server.log
+    assert front_ends.ask()
+
+
 def test_a_new_engine_is_refused_and_nothing_changes(
     served: tuple[FrontEnds, list[dict[str, Any]]],
 ) -> None:

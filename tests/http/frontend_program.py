@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from dependency_injector.containers import Container
 from app import create_app
 from app.frontends.listeners import listen_together
 from app.frontends.process import OwnerProcess
+from app.http_config import curl_address
 from app.service import STATE_ATTRIBUTE, Service
 from containers import Settings
 from containers.application import ApplicationContainer
@@ -25,11 +27,19 @@ def prompt_of(request: object) -> str:
     return " ".join(map(str, request.prompt_token_ids))  # type: ignore[attr-defined]  # a recorded request
 
 
+class Engine(FakeEngine):
+    """A double that says when it is to forget what it has read."""
+
+    async def reset_mm_cache(self) -> None:
+        """Say so."""
+        say(f"process {os.getpid()} forgets")
+
+
 def application(settings: Settings) -> Container:
     """An application whose engine is a double."""
     made = ApplicationContainer(settings=settings)
     (model,) = made.models().values()
-    engines = providers.Callable(lambda: FakeEngine(prompt_of, delay_s=TOKEN_S))
+    engines = providers.Callable(lambda: Engine(prompt_of, delay_s=TOKEN_S))
     model.engine.override(engines)
     return made
 
@@ -45,12 +55,12 @@ async def main(file: Path) -> int:
     service: Service = getattr(app.state, STATE_ATTRIBUTE)
     service.load_settings, service.setting_files = load, (file,)
     listeners = listen_together(settings.server)
-    _, port = listeners[0].getsockname()
+    url = curl_address(settings.server, listeners[0].getsockname())
     process = OwnerProcess(
         app,
         settings.server,
         listeners,
-        on_ready=lambda: say(f"ready http://127.0.0.1:{port}"),
+        on_ready=lambda: say(f"ready {url}"),
         on_failure=say,
         made_by="tests.http.frontend_program:application",
     )

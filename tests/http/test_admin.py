@@ -14,6 +14,8 @@ from dependency_injector import providers
 from starlette.testclient import TestClient
 
 from app import create_app
+from app.others import Nobody
+from app.service import STATE_ATTRIBUTE, Service
 from containers import (
     ApplicationContainer,
     ModelContainer,
@@ -122,6 +124,31 @@ def test_a_sleep_that_is_none_is_400(served: Served, query: str) -> None:
         assert refused.status_code == 400
         assert refused.json()["error"]["code"] == 400
     assert served.engines["paris"].asked == []
+
+
+class Others(Nobody):
+    """Other front ends that note how often they are to forget what they have read."""
+
+    n_resets = 0
+
+    async def reset_mm_cache(self) -> None:
+        self.n_resets += 1
+
+
+def test_what_other_front_ends_have_read_is_forgotten_too(served: Served) -> None:
+    with served.client() as client:
+        service: Service = getattr(client.app.state, STATE_ATTRIBUTE)  # type: ignore[attr-defined]  # an ASGI app of FastAPI's
+        service.others = others = Others()
+        assert client.post("/reset_mm_cache").status_code == 200
+        assert others.n_resets == 1
+        client.post("/sleep?level=0")
+        client.post("/wake_up")
+        assert others.n_resets == 1  # a light sleep forgets nothing
+        loaded = served.application.registry().models[0].loaded
+        loaded.vllm_config.model_config.enable_sleep_mode = True
+        client.post("/sleep?level=1")
+        assert others.n_resets == 2
+        client.post("/wake_up")
 
 
 def test_an_engine_without_sleep_mode_is_not_sent_to_deep_sleep(served: Served) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ import psutil
 import pytest
 
 from containers.testing import tiny_model
+from tests.http.test_sockets import certificate, name_in_certificate
 
 pytestmark = [pytest.mark.heavy, pytest.mark.soak, pytest.mark.timeout(400)]
 
@@ -31,6 +33,8 @@ SERVES = re.compile(r"front end (\d) serves \(process (\d+)\)")
 
 class Process:
     """The program, and all that it has printed."""
+
+    trusted: ssl.SSLContext | bool = True
 
     def __init__(self, folder: Path, **server: object) -> None:
         self.file = folder / "config.yaml"
@@ -76,22 +80,26 @@ class Process:
             time.sleep(0.02)
         return found[n - 1]
 
-    def others(self) -> list[int]:
-        """Process ids of the others, once all of them serve."""
-        lines = [self.line(f"front end {number} serves") for number in (1, 2)]
+    def others(self, *numbers: int) -> list[int]:
+        """Process ids of the others, the first two or these, once they serve."""
+        lines = [self.line(f"front end {each} serves") for each in numbers or (1, 2)]
         return [int(SERVES.search(line)[2]) for line in lines]  # type: ignore[index]  # it matches
 
     def said(self) -> str:
         """Answer over a connection of its own."""
         body = {"messages": [{"role": "user", "content": "Where?"}], "max_tokens": 64}
         url = f"{self.url}/v1/chat/completions"
-        answer = httpx.post(url, json=body, headers=ADMIN, timeout=30)
+        answer = httpx.post(
+            url, json=body, headers=ADMIN, timeout=30, verify=self.trusted
+        )
         assert answer.is_success, answer.text
         text: str = answer.json()["choices"][0]["message"]["content"]
         return text
 
     def get(self, path: str) -> httpx.Response:
-        return httpx.get(f"{self.url}{path}", headers=ADMIN, timeout=30)
+        return httpx.get(
+            f"{self.url}{path}", headers=ADMIN, timeout=30, verify=self.trusted
+        )
 
     def answered(self) -> float:
         """Chat requests that have been answered, by the metrics."""
@@ -151,6 +159,10 @@ def test_they_are_one_server_whoever_is_asked(process: Process) -> None:
         assert answer.is_success, answer.text
     assert len({process.said() for _ in range(MANY)}) == 1
 
+    assert httpx.post(f"{process.url}/reset_mm_cache", headers=ADMIN).is_success
+    for pid in (process.process.pid, *process.others()):
+        process.line(f"process {pid} forgets")
+
     before = process.answered()
     victim, bystander = process.others()
     psutil.Process(victim).kill()
@@ -202,3 +214,49 @@ def test_the_others_do_not_outlive_their_owner(tmp_path: Path) -> None:
     for each in alive:
         each.kill()
     assert not alive
+
+
+def names_shown(process: Process, ca: Path) -> set[str]:
+    """Names in the certificate that is shown at many connections."""
+    address = "127.0.0.1", int(process.url.rpartition(":")[2])
+    shown = set()
+    for _ in range(MANY):
+        try:
+            shown.add(name_in_certificate(address, ca.read_text()))
+        except ssl.SSLError:  # another one than is trusted
+            shown.add("")
+    return shown
+
+
+def test_all_of_them_speak_https_and_take_a_renewed_certificate(tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path / "one", "one")
+    tls = {"ssl_certfile": str(cert), "ssl_keyfile": str(key)}
+    process = Process(tmp_path, frontends=2, enable_ssl_refresh=True, **tls)
+    try:
+        (other,) = process.others(1)
+        assert process.url.startswith("https://127.0.0.1:")
+        process.url = process.url.replace("127.0.0.1", "localhost")
+        process.trusted = ssl.create_default_context(cafile=str(cert))
+        assert {process.said() for _ in range(MANY)} == {process.said()}
+        assert process.answered() == MANY + 1
+        assert {process.get("/readyz").status_code for _ in range(MANY)} == {200}
+        assert names_shown(process, cert) == {"one"}
+
+        renewed = certificate(tmp_path / "two", "two")
+        for old, new in zip((cert, key), renewed, strict=True):
+            old.write_bytes(new.read_bytes())
+        deadline = time.monotonic() + 30
+        while names_shown(process, cert) != {"two"}:
+            assert time.monotonic() < deadline
+        process.trusted = ssl.create_default_context(cafile=str(cert))
+
+        psutil.Process(other).kill()
+        process.line("front end 1 has died")  # its owner speaks HTTPS in its stead
+        assert names_shown(process, cert) == {"two"}
+        process.line("front end 1 serves", 2)
+        assert names_shown(process, cert) == {"two"}
+        assert {process.said() for _ in range(MANY)} == {process.said()}
+        assert process.end() == 0
+    finally:
+        process.process.kill()
+        process.process.wait()

@@ -7,16 +7,18 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from app.exchange import Asked, Exchange
-from app.frontends import front_ends, other, owned
+from app.frontends import front_ends, other, owned, patience
 from app.frontends.channel import Channel
 from app.frontends.front_ends import FrontEnds
 from app.frontends.other import OtherFrontEnd
@@ -24,15 +26,14 @@ from app.frontends.owned import OwnedPaths, OwnedRoutes
 from app.metrics.together import Measured
 from containers.vllm_api.sharing import Place, Places
 
-PLACE = Place(1, "ipc:///nowhere/in", "ipc:///nowhere/out")
+PLACES = [Place(n, "ipc:///nowhere/in", "ipc:///nowhere/out") for n in (1, 2)]
 
 
 class Stand:
     """A socket of the owner's."""
 
-    listener: socket.socket | None = None
-
     def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
         self.is_open, self.is_left = asyncio.Event(), asyncio.Event()
 
     async def open(self) -> None:
@@ -49,7 +50,7 @@ class Server:
     """An owner's front ends, and what it says of them."""
 
     def __init__(self) -> None:
-        self.places = Places([PLACE])
+        self.places = Places([*PLACES])
         engine = SimpleNamespace(vllm_di_places=self.places)
         self.model = SimpleNamespace(
             is_ready=True, loaded=SimpleNamespace(engine=engine)
@@ -57,22 +58,41 @@ class Server:
         container = SimpleNamespace(settings=lambda: None)
         service: Any = SimpleNamespace(models=[self.model], container=container)
         app: Any = None
-        stands: Any = [Stand()]
+        self.stand = Stand()
+        stands: Any = [self.stand]
         self.said: list[str] = []
-        self.has_said_much = asyncio.Event()
+        self._news = asyncio.Event()
         self.others = FrontEnds(app, service, stands, made_by="no:one", say=self.say)
 
     def say(self, line: str) -> None:
         self.said.append(line)
-        if len(self.said) > 2:
-            self.has_said_much.set()
+        self._news.set()
+
+    async def says(self, words: str, n: int = 1) -> None:
+        """Wait until it has said that so many times."""
+        while sum(words in line for line in self.said) < n:
+            self._news.clear()
+            await self._news.wait()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[asyncio.Task[None]]:
+        """Have them there meanwhile."""
+        running = asyncio.create_task(self.others.run())
+        async with asyncio.timeout(10):
+            yield running
+            await self.others.drain(0)
+            await running
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Server:
-    monkeypatch.setattr(front_ends, "FIRST_WAIT_S", 0.01)
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
+    monkeypatch.setattr(front_ends, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(patience, "LONGEST_PAUSE_S", 0.05)
     monkeypatch.setattr(front_ends, "packed", str)
-    return Server()
+    made = Server()
+    with made.stand.listener:
+        yield made
 
 
 async def test_a_machine_without_room_for_a_process_is_asked_again(
@@ -82,15 +102,9 @@ async def test_a_machine_without_room_for_a_process_is_asked_again(
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(other.subprocess, "Popen", fail)
-    listener = socket.create_server(("127.0.0.1", 0))
-    monkeypatch.setattr(Stand, "listener", listener)
-    with listener:
-        running = asyncio.create_task(server.others.run())
-        async with asyncio.timeout(5):
-            await server.has_said_much.wait()
-        await server.others.drain(0)
-        await running
-    assert server.places.left == [PLACE]
+    async with server.running():
+        await server.says("cannot be started for now", 3)
+    assert server.places.left == PLACES
     assert all("cannot be started for now" in line for line in server.said)
 
 
@@ -102,10 +116,8 @@ async def test_without_an_engine_none_is_started_which_would_start_one(
 
     monkeypatch.setattr(front_ends, "OtherFrontEnd", fail)
     server.model.is_ready = False
-    running = asyncio.create_task(server.others.run())
-    await asyncio.sleep(0.1)
-    await server.others.drain(0)
-    await running
+    async with server.running():
+        await asyncio.sleep(0.1)
     assert server.said == []
 
 
@@ -128,6 +140,100 @@ class Process:
         self.connection.close()
 
 
+class Answering(Process):
+    """A front end that answers what it is asked, and keeps it."""
+
+    all: ClassVar[list[Answering]] = []
+    dies = hangs = False
+
+    def __init__(self, *_: object, pass_fds: tuple[int, ...], **__: object) -> None:
+        super().__init__(pass_fds=pass_fds)
+        self.asked: list[tuple[Any, ...]] = []
+        names = ("start", "reload", "log", "reset_mm_cache", "measure", "drain")
+        handlers = {name: partial(self._answer, name) for name in names}
+        self._channel = Channel(self.connection, handlers)
+        self._running = asyncio.create_task(self._channel.run())
+        self.all.append(self)
+
+    async def _answer(self, name: str, *args: Any) -> AsyncGenerator[Any, None]:
+        self.asked.append((name, *args))
+        if self.hangs:
+            await asyncio.Event().wait()
+        yield (Measured(b""), 0) if name == "measure" else 1
+        if self.dies or name == "drain":
+            self.kill()
+
+    def kill(self) -> None:
+        """End it."""
+        self.status = -9
+        self._channel.close()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Answering]:
+    """The front ends that have been started, as long as they answer."""
+    monkeypatch.setattr(other.subprocess, "Popen", Answering)
+    monkeypatch.setattr(Answering, "all", [])
+    return Answering.all
+
+
+async def test_one_that_hangs_at_its_start_is_replaced(
+    server: Server, started: list[Answering], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front_ends, "START_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(Answering, "hangs", True)
+    async with server.running():
+        await server.says("did not start", 3)
+    assert [each.asked[0][0] for each in started[:3]] == ["start"] * 3
+    assert all(each.status is not None for each in started)
+    why = "front end 1 did not start (no answer for 0.05 s): another one in 0 s"
+    assert {*server.said} == {why}
+    assert server.places.left == PLACES  # none of them has come to it
+
+
+async def test_when_the_last_place_is_used_it_is_told_what_to_do(
+    server: Server,
+    started: list[Answering],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    taken = tmp_path / "taken"
+    taken.touch()
+    server.places.left = [Place(n, f"ipc://{taken}", "") for n in range(3)]
+    cleared: list[Place] = []
+
+    async def clear(_: object, place: Place) -> None:
+        cleared.append(place)
+
+    monkeypatch.setattr(front_ends, "clear", clear)
+    monkeypatch.setattr(Answering, "dies", True)
+    async with server.running() as running:
+        await running  # nothing goes on: there is no place to wait for
+    assert len(started) == len(cleared) == 3
+    (last,) = [n for n, line in enumerate(server.said) if "last place" in line]
+    assert "until the server is restarted" in server.said[last]
+    assert sum("did not start" in each or "died" in each for each in server.said) == 3
+    assert server.said[-1].startswith(
+        "front end 1 is not replaced any more: all places"
+    )
+    assert server.said[-1].endswith("restart the server")
+
+
+async def test_what_an_administrator_asks_reaches_those_that_serve_and_come_later(
+    server: Server, started: list[Answering]
+) -> None:
+    levels = {"vllm": "debug"}
+    async with server.running():
+        await server.says("serves")
+        await server.others.set_levels(levels)
+        await server.others.reset_mm_cache()
+        assert started[0].asked[1:] == [("log", levels), ("reset_mm_cache",)]
+        started[0].kill()
+        await server.says("serves", 2)
+        assert ("log", levels) in started[1].asked
+        assert ("reset_mm_cache",) not in started[1].asked
+
+
 async def test_the_owner_answers_beside_one_that_is_silent_until_it_speaks(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,12 +250,12 @@ async def test_the_owner_answers_beside_one_that_is_silent_until_it_speaks(
         await speaks.wait()
         yield Measured(b""), 0
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        one = OtherFrontEnd(1, listener, {})
+    with stand.listener:
+        one = OtherFrontEnd(1, stand.listener, {})
     process: Any = one._process
     end = Channel(process.connection, {"start": start, "measure": measure})
     running = asyncio.create_task(end.run())
-    await one.start("", None, "")
+    await one.start("", None, "", timeout_s=5)
     watching = asyncio.create_task(one.watch(stand))  # type: ignore[arg-type]  # a double
     async with asyncio.timeout(5):
         await stand.is_open.wait()
