@@ -49,9 +49,13 @@ class Cluster(Server):
     def deploy_again(self) -> None:
         """Deploy the settings as they are now, and wait until that is done."""
         n_before = self.log.count("deployed again")
+        self.tell()
+        self.wait_for(lambda: self.log.count("deployed again") > n_before)
+
+    def tell(self) -> None:
+        """Have the settings read as they are now."""
         self._write()
         self.process.send_signal(signal.SIGHUP)
-        self.wait_for(lambda: self.log.count("deployed again") > n_before)
 
     @contextmanager
     def changed(self) -> Iterator[dict[str, Any]]:

@@ -154,6 +154,16 @@ def test_a_new_prefix_answers_as_soon_as_it_is_told(
     assert said(ask.post(CHAT, json=body("Hello!")))
 
 
+def test_another_name_is_refused_and_signals_go_on_being_heard(
+    ask: httpx.Client, served: Cluster
+) -> None:
+    with served.changed() as config:  # in the end it has to deploy again
+        config["ray"]["application"] = "another"
+        served.tell()
+        served.wait_for(lambda: "ray.application: has changed" in served.log)
+    assert said(ask.post(CHAT, json=body("Hello!")))
+
+
 def test_a_dead_engine_has_its_replica_replaced(
     ask: httpx.Client, served: Cluster
 ) -> None:
