@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.commands.options import add_settings_options, load_settings
 from app.quiet import be_quiet
-from containers.application import ApplicationContainer
-from containers.lifecycle import running
 from containers.settings import Settings
-from containers.settings.show import Effective, shown
+
+if TYPE_CHECKING:
+    from containers.settings.show import Effective
 
 EXIT_OK = 0
 
@@ -37,6 +36,10 @@ def run(options: argparse.Namespace) -> int:
         SettingsError: The settings are wrong.
         StartError: vLLM refuses the engine arguments; only with ``--effective``.
     """
+    import asyncio
+
+    from containers.settings.show import shown
+
     settings = load_settings(options)
     effective: list[Effective] = []
     if options.effective:
@@ -47,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _effective(settings: Settings) -> list[Effective]:
+    from containers.application import ApplicationContainer
+    from containers.lifecycle import running
     from containers.vllm_api.effective import effective_arguments
 
     found: list[Effective] = []

@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-from dependency_injector.containers import Container
+from typing import TYPE_CHECKING, Any
 
 from app.commands.options import (
     add_model_option,
     add_settings_options,
     load_settings,
 )
-from app.timings import read_timings
-from containers.application import ApplicationContainer
-from containers.graph import Graph, Spans
-from containers.model import ModelContainer
+
+if TYPE_CHECKING:
+    from dependency_injector.containers import Container
+
+    from containers.graph import Spans
 
 EXIT_OK = 0
 
@@ -53,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
             model has the name.
         GraphError: The graph has a cycle.
     """
+    from containers.graph import Graph
+
     name, container = _model(options)
     graph = Graph.of(container)
     spans = _spans(options.timings, name)
@@ -62,6 +63,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _model(options: argparse.Namespace) -> tuple[str | None, Container]:
+    from containers.application import ApplicationContainer
+    from containers.model import ModelContainer
+
     if not (options.config or options.overrides or options.env_file or options.model):
         return None, ModelContainer()
     settings = load_settings(options)
@@ -73,5 +77,7 @@ def _model(options: argparse.Namespace) -> tuple[str | None, Container]:
 def _spans(timings: Path | None, name: str | None) -> Spans:
     if timings is None:
         return {}
+    from app.timings import read_timings
+
     models = read_timings(timings)
     return models.get(name or "", next(iter(models.values()), {}))

@@ -48,8 +48,19 @@ def test_settings_alone_need_no_containers() -> None:
     assert imported & {"dependency_injector", "fastapi"} == set()
 
 
-def test_a_name_that_is_not_exported_is_an_error_as_everywhere() -> None:
-    package = __import__("containers")
+def test_the_command_starts_the_fork_server_before_it_imports_the_app() -> None:
+    code = "import sys; import app.cli; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    imported = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "containers.vllm_api.forkserver.client" in done.stdout.split()
+    assert imported & {"dependency_injector", "fastapi", "uvicorn", "asyncio"} == set()
+
+
+@pytest.mark.parametrize("name", ["app", "containers"])
+def test_a_name_that_is_not_exported_is_an_error_as_everywhere(name: str) -> None:
+    package = __import__(name)
     assert {*package.__all__} <= {*dir(package)}
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = package.nothing

@@ -24,7 +24,7 @@ import pytest
 import yaml
 from starlette.concurrency import run_in_threadpool
 
-from app.commands.serve import announce
+from app.commands.serving import announce
 from app.progress import StartProgress
 from containers import Settings
 from tests.docs import wiring_costs

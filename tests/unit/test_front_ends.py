@@ -338,7 +338,7 @@ async def test_who_does_not_read_what_the_owner_says_is_given_up(
 
 def test_the_command_imports_nothing_of_them_by_itself() -> None:
     program = (
-        "import sys, app.commands.serve; "
+        "import sys, app.commands.serving; "
         "print([m for m in ('front_ends', 'other', 'process', 'channel') "
         "if f'app.frontends.{m}' in sys.modules])"
     )

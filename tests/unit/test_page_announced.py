@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from app.commands.serve import announce
+from app.commands.serving import announce
 from app.progress import StartProgress
 from containers.settings import ServerSettings
 
