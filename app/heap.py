@@ -10,9 +10,21 @@ from collections.abc import Callable
 THRESHOLDS = (10_000, 20, 20)
 """When to collect: a request makes a thousand objects, which all go by themselves."""
 
+AT_START = (200_000, 10, 1_000)
+"""When to collect while imports make objects that stay: hardly ever."""
+
 LOOK_S = 1.0
 PATIENCE_S = 60.0
 """Seconds to wait for a moment without requests, to collect in what a change left."""
+
+
+def collect_seldom() -> None:
+    """Have next to no collections until :meth:`Heap.freeze`, in a process of our own.
+
+    At the usual thresholds the imports of a start are interrupted by a thousand
+    collections, a sixth of their time, which find nothing to free.
+    """
+    gc.set_threshold(*AT_START)
 
 
 class Heap:

@@ -57,6 +57,9 @@ def run(options: argparse.Namespace) -> int:
         be_quiet()
         processes = EngineProcesses(fast_start=settings.performance.fast_start)
         with processes.held():  # it imports vLLM meanwhile
+            from app.heap import collect_seldom
+
+            collect_seldom()
             from app.commands.serving import serve
 
             return serve(settings, options, line, is_logged=log_format == "json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -35,6 +36,7 @@ def surroundings() -> dict[str, Any]:
         "arguments": sys.argv,
         "path": sys.path,
         "main": getattr(sys.modules["__main__"], "__file__", None),
+        "collector": (gc.isenabled(), gc.get_threshold()),
         "threads": [thread.name for thread in threading.enumerate()],
     }
 

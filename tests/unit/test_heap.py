@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from app.heap import LOOK_S, PATIENCE_S, THRESHOLDS, Heap
+from app.heap import LOOK_S, PATIENCE_S, THRESHOLDS, Heap, collect_seldom
 
 
 class Loop:
@@ -39,6 +39,25 @@ def test_the_collector_looks_at_nothing_that_is_frozen() -> None:
     assert gc.get_freeze_count() > 10_000
     assert gc.get_threshold() == THRESHOLDS
     assert len(gc.get_objects()) < 10_000
+
+
+def test_a_start_of_our_own_is_not_interrupted_until_it_is_ready() -> None:
+    collections: list[int] = []
+    collect_seldom()
+    gc.collect()
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        collections.append(info["generation"])
+
+    gc.callbacks.append(note)
+    try:
+        made = [Loop() for _ in range(150_000)]
+    finally:
+        gc.callbacks.remove(note)
+    assert collections == []
+    assert len(made) == 150_000
+    heap(n_changes=[])
+    assert gc.get_threshold() == THRESHOLDS
 
 
 def test_what_a_change_leaves_behind_is_collected() -> None:
