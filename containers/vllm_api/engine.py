@@ -23,6 +23,7 @@ from containers.vllm_api.metrics import keep_metrics, take_metrics
 from containers.vllm_api.parent_watch import attach_watch
 from containers.vllm_api.sharing import ALONE, EngineSharing
 from containers.vllm_api.statistics import note_when_heard
+from containers.vllm_api.tokenizer_ahead import attach_tokenizer_ahead
 
 SHUTDOWN_TIMEOUT_S = 15.0
 """Seconds an engine's processes have to end by themselves: with vLLM's default of 5 a
@@ -133,6 +134,7 @@ class EngineStart:
     def _construct(self) -> Any:
         self._before = before = set(multiprocessing.active_children())
         attach_watch(self._vllm_config)
+        attach_tokenizer_ahead(self._vllm_config)
         try:
             with (
                 EngineSockets(self._vllm_config) as sockets,

@@ -43,13 +43,30 @@ ENGINE = Preloads(
         "vllm.model_executor.model_loader.default_loader",
         "vllm.transformers_utils.config",
         "containers.vllm_api.parent_watch",
+        "containers.vllm_api.tokenizer_ahead",
     ),
     useful=(
+        "containers.log_format",
+        "containers.vllm_api.forkserver.process",
+        "containers.vllm_api.forkserver.seams",
+        "vllm.distributed.elastic_ep.elastic_execute",
         "vllm.model_executor.layers.quantization.online.base",
         "vllm.model_executor.models.llama",
+        "vllm.plugins.lora_resolvers.filesystem_resolver",
+        "vllm.plugins.lora_resolvers.hf_hub_resolver",
+        "vllm.v1.core.sched.scheduler",
+        "vllm.v1.pool.flash_maxsim",
     ),
 )
 """What every engine imports, and what most of them do while they start."""
 
-CPU_ENGINE = Preloads(ENGINE.needed, ("vllm.v1.worker.cpu_worker", *ENGINE.useful))
+CPU_ENGINE = Preloads(
+    ENGINE.needed,
+    (
+        "vllm.v1.worker.cpu_worker",
+        "vllm.utils.cpu_triton_utils",
+        "vllm.v1.attention.backends.cpu_attn",
+        *ENGINE.useful,
+    ),
+)
 """The same for an engine on the CPU."""
