@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic import TypeAdapter
 
 from containers import vllm_api
+from containers.vllm_api.transformers_models import read_models_once
 
 _OF_THE_COMMAND_LINE = {"mm_device_do_normalize": None}
 """Defaults of ``vllm serve`` that are not those of ``AsyncEngineArgs``."""
@@ -42,6 +43,7 @@ def create_vllm_config(
         vllm/engine/arg_utils.py ``AsyncEngineArgs.create_engine_config`` (0.32.0), with
         the usage context of vLLM's API server, which sets its batching defaults.
     """
+    read_models_once()
     engine_args = vllm_api.AsyncEngineArgs(
         model=model,
         served_model_name=list(served_model_name),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
 
+from containers.vllm_api.transformers_models import read_models_once
+
 
 class Preloads(NamedTuple):
     """Modules that processes will import, by how much they matter.
@@ -24,6 +26,8 @@ class Preloads(NamedTuple):
         Raises:
             ImportError: One that is needed is missing, or does not import.
         """
+        if any(name.startswith("vllm.") for name in self.needed):
+            read_models_once()
         for name in self.needed:
             import_module(name)
         for name in self.useful:

@@ -1,0 +1,50 @@
+"""transformers' table of its models, read from their files once instead of twice.
+
+transformers reads the source of a thousand files to learn which names they export,
+when it is imported and again when its ``models`` are: what it remembers of the first
+time is too little to serve the second, a fourth of a second later.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+MODELS = "transformers.models"
+TABLES = "transformers.utils.import_utils"
+READ = "create_import_structure_from_path"
+
+
+def read_models_once() -> None:
+    """Import vLLM and transformers, in vLLM's order, so that it happens once.
+
+    A transformers that does otherwise is left as it is; what cannot be imported is for
+    those to tell who need it.
+
+    Source:
+        transformers/utils/import_utils.py ``define_import_structure`` (5.x).
+    """
+    if MODELS in sys.modules:
+        return
+    try:
+        import_module("vllm")  # sets what torch shall find, which transformers imports
+        package, tables = import_module("transformers"), import_module(TABLES)
+    except (ImportError, AttributeError, RuntimeError, OSError):
+        return
+    read = getattr(tables, READ, None)
+    if package.__file__ is None or not hasattr(read, "cache_info"):
+        return
+    setattr(tables, READ, _remembering(read, Path(package.__file__).parent / "models"))
+
+
+def _remembering(read: Any, folder: Path) -> Callable[[Any], Any]:
+    """What reads a folder, and knows what is in one: the one that was read last."""
+    table = read(folder)
+
+    def remembering(path: Any) -> Any:
+        return table if Path(path) in (folder, folder / "__init__.py") else read(path)
+
+    return remembering
