@@ -71,23 +71,30 @@ def add_model_option(parser: argparse.ArgumentParser) -> None:
 
 
 def load_settings(options: argparse.Namespace) -> Settings:
-    """Settings that these options name.
+    """Settings that these options name; asked again, what their files say by then.
 
-    Variables of ``--env-file`` are put into the process' environment, for vLLM too.
+    Variables of ``--env-file`` are put into the process' environment too, for vLLM, the
+    first time.
 
     Raises:
         SettingsError: Something in them is wrong; nothing was started.
     """
-    for path in reversed(options.env_file):
-        for name, value in read_env_file(path).items():
-            os.environ.setdefault(name, value)
-    paths = options.config or [DEFAULT_CONFIG]
-    return Settings.load(*paths, overrides=options.overrides)
+    told: dict[str, str] = {}
+    for path in options.env_file:
+        told |= read_env_file(path)
+    if not hasattr(options, "own_environment"):
+        options.own_environment = dict(os.environ)
+        os.environ.update(told | options.own_environment)
+    return Settings.load(
+        *(options.config or [DEFAULT_CONFIG]),
+        overrides=options.overrides,
+        environment=told | options.own_environment,
+    )
 
 
 def setting_files(options: argparse.Namespace) -> tuple[Path, ...]:
-    """The config files that :func:`load_settings` reads."""
-    return tuple(map(Path, options.config or [DEFAULT_CONFIG]))
+    """The files that :func:`load_settings` reads."""
+    return tuple(map(Path, [*(options.config or [DEFAULT_CONFIG]), *options.env_file]))
 
 
 def file_to_write(text: str) -> Path:
