@@ -10,8 +10,8 @@ from collections.abc import Callable
 THRESHOLDS = (10_000, 20, 20)
 """When to collect: a request makes a thousand objects, which all go by themselves."""
 
-AT_START = (200_000, 10, 1_000)
-"""When to collect while imports make objects that stay: hardly ever."""
+AT_START = (50_000, 10, 1_000)
+"""When to collect while imports make objects that stay: what is new, now and then."""
 
 LOOK_S = 1.0
 PATIENCE_S = 60.0
@@ -19,10 +19,10 @@ PATIENCE_S = 60.0
 
 
 def collect_seldom() -> None:
-    """Have next to no collections until :meth:`Heap.freeze`, in a process of our own.
+    """Have few collections until :meth:`Heap.freeze`, in a process of our own.
 
     At the usual thresholds the imports of a start are interrupted by a thousand
-    collections, a sixth of their time, which find nothing to free.
+    collections, a sixth of their time, which find next to nothing to free.
     """
     gc.set_threshold(*AT_START)
 

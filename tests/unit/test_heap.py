@@ -51,11 +51,11 @@ def test_a_start_of_our_own_is_not_interrupted_until_it_is_ready() -> None:
 
     gc.callbacks.append(note)
     try:
-        made = [Loop() for _ in range(150_000)]
+        made = [Loop() for _ in range(20_000)]
     finally:
         gc.callbacks.remove(note)
     assert collections == []
-    assert len(made) == 150_000
+    assert len(made) == 20_000
     heap(n_changes=[])
     assert gc.get_threshold() == THRESHOLDS
 
