@@ -11,7 +11,7 @@ import multiprocessing
 import threading
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 from containers import vllm_api
 
@@ -36,6 +36,10 @@ class TokenizerAhead:
     def __reduce__(self) -> tuple[Any, ...]:
         """Arrive as :func:`arrive` makes it."""
         return arrive, (self._model_config,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Stay: a copy has not travelled."""
+        return self
 
 
 def attach_tokenizer_ahead(vllm_config: Any) -> None:

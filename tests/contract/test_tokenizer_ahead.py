@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import pickle
 import threading
@@ -95,6 +96,13 @@ def test_a_tokenizer_that_does_not_load_is_vllms_to_tell_of(workers: list[str]) 
     travelled(whole)
     for thread in loading():
         thread.join(WITHIN_S)
+    assert loading() == []
+
+
+@pytest.mark.usefixtures("as_engine_core", "workers")
+def test_a_copy_has_not_travelled(vllm_config: Any) -> None:
+    ahead = vllm_config.vllm_di_tokenizer_ahead
+    assert copy.deepcopy(ahead) is ahead
     assert loading() == []
 
 

@@ -137,6 +137,17 @@ def test_a_child_runs_what_is_registered_for_its_end(
     assert note.read_text() == "left"
 
 
+def test_a_module_that_would_only_be_useful_may_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "that_fails.py").write_text("raise RuntimeError('not here')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    preloads = Preloads(needed=(PROBE,), useful=("nowhere_at_all", "that_fails"))
+    server = ForkServer(preloads, on_cpu=False)
+    assert server.wait_until_ready() == ""
+    server.stop()
+
+
 def test_children_draw_different_random_numbers() -> None:
     server = new_server(PROBE, "numpy.random")
     try:

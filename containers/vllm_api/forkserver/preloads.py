@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NamedTuple
 
@@ -31,10 +32,8 @@ class Preloads(NamedTuple):
         for name in self.needed:
             import_module(name)
         for name in self.useful:
-            try:
+            with suppress(Exception):  # who needs it will be told why
                 import_module(name)
-            except ImportError:
-                continue
 
 
 ENGINE = Preloads(
