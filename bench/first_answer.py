@@ -4,8 +4,8 @@
 
 Each of N pairs starts ``vllm-di serve`` and vLLM's server with the same model and
 flags, one after the other, asks each for its health and then for one chat answer. Our
-modules are compiled before, as pip compiles vLLM's when it installs them. Medians, their
-spread and the ratios ours/stock are printed:
+modules are compiled before, as pip compiles vLLM's when it installs them. Medians,
+their spread and the ratios ours/stock are printed:
 
 * ``livez``: the first answer of any kind (``/livez`` here, ``/health`` there);
 * ``chat``: the first chat answer;
