@@ -10,7 +10,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from app.file_changes import changes
 from app.http_config import curl_address
 from app.ray.application import application_of
 from app.ray.checks import refuse_what_stays
+from app.ray.deployment import trouble_of_deployment
 from app.ray.routed import trouble_of_route
 from app.server import (
     EXIT_FAILED,
@@ -62,6 +62,7 @@ class RayProcess:
         self._address = server.host, server.port
         self._url = curl_address(server, self._address)
         self._is_local = False
+        self._deploying: asyncio.Task[bool] | None = None
         self._ending = asyncio.Event()
         self._hangup = asyncio.Event()
 
@@ -76,6 +77,7 @@ class RayProcess:
             return await self._serve()
         finally:
             later(self._bound_s(), end_by_force)
+            await self._deployment_over()
             await asyncio.to_thread(self._disconnect)
 
     async def _serve(self) -> int:
@@ -91,6 +93,12 @@ class RayProcess:
         await ending
         reloading.cancel()
         return EXIT_OK
+
+    async def _deployment_over(self) -> None:
+        """Wait until nobody asks Ray any more."""
+        self._ending.set()
+        if self._deploying is not None:
+            await asyncio.wait({self._deploying}, timeout=FORCE_AFTER_S)
 
     def _connect(self) -> bool:
         """Connect to a cluster, or make one; whether it is one of our own."""
@@ -127,22 +135,23 @@ class RayProcess:
         return is_local
 
     async def _deploy(self, application: Any) -> bool:
-        """Deploy it, and wait until it answers; whether it does."""
-        from ray import serve
-        from ray.exceptions import RayError
-        from ray.serve.exceptions import RayServeException
+        """Deploy it, and wait until it answers; whether it does.
 
-        ray = self._settings.ray
-        run = partial(
-            serve.run,
+        That goes on for a moment when it is cancelled, and the end waits for it.
+        """
+        self._deploying = asyncio.create_task(self._deployed(application))
+        return await asyncio.shield(self._deploying)
+
+    async def _deployed(self, application: Any) -> bool:
+        trouble = await trouble_of_deployment(
             application,
-            name=ray.application,
-            route_prefix=ray.route_prefix,
+            self._settings.ray,
+            is_wanted=lambda: not self._ending.is_set(),
         )
-        try:
-            await asyncio.to_thread(run)
-        except (RuntimeError, RayError, RayServeException) as error:
-            _say(f"the deployment failed: {masked(error)}")
+        if self._ending.is_set():
+            return False
+        if trouble:
+            _say(f"the deployment failed: {trouble}")
             return False
         return not self._is_local or await self._is_routed()
 
@@ -201,7 +210,7 @@ class RayProcess:
     def _bound_s(self) -> float:
         """Seconds the end takes at the most; longer, and the cluster is gone."""
         server = self._settings.server
-        return server.drain_timeout_s + server.stop_timeout_s + 2 * FORCE_AFTER_S
+        return server.drain_timeout_s + server.stop_timeout_s + 3 * FORCE_AFTER_S
 
     def _disconnect(self) -> None:
         """Take the application away, once its requests are answered."""

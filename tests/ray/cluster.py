@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -106,12 +106,15 @@ def cluster(folder: Path, config: dict[str, Any]) -> Iterator[Cluster]:
 def left_of(offspring: list[psutil.Process]) -> list[str]:
     """Processes that outlived their cluster, Ray's own agents excepted.
 
-    Those look every few seconds whether their node is there, and end by themselves.
+    Those look every few seconds whether their node is there, and end by themselves;
+    nobody waits for that.
     """
-    _, left = psutil.wait_procs(offspring, timeout=20)
+    agents = [each for each in offspring if "Agent" in _title(each)]
+    _, left = psutil.wait_procs([*{*offspring} - {*agents}], timeout=20)
     titles = [_title(process) for process in left]
-    for process in left:
-        process.kill()
+    for process in (*left, *agents):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     return [title for title in titles if title and "Agent" not in title]
 
 

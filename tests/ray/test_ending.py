@@ -8,9 +8,10 @@ from pathlib import Path
 from threading import Event, Thread
 
 import httpx
+import psutil
 import pytest
 
-from tests.ray.cluster import client, cluster, doubles
+from tests.ray.cluster import Cluster, client, cluster, doubles, left_of
 from tests.ray.doubles import N_SLOW, SLOW
 
 pytestmark = [
@@ -47,3 +48,20 @@ def test_a_stream_that_outlives_the_drain_ends_with_an_error_event(
     assert '"code":503' in lines[-2].replace(" ", "")
     assert len(lines) < N_SLOW
     assert 4 < seconds < 10
+
+
+def test_one_that_is_told_to_end_before_it_is_ready_ends_as_well(
+    tmp_path: Path,
+) -> None:
+    made = Cluster(tmp_path, doubles(tmp_path))
+    offspring: list[psutil.Process] = []
+    try:
+        made.wait_for(lambda: bool(made.replicas()))  # which take seconds to load
+        assert "ready" not in made.log
+        offspring = psutil.Process(made.process.pid).children(recursive=True)
+        assert made.stop() == 0, made.log
+        assert "ready" not in made.log
+    finally:
+        made.kill()
+        left = left_of(offspring)
+    assert not left

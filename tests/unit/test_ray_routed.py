@@ -105,7 +105,6 @@ async def test_a_proxy_that_is_not_there_is_told_too() -> None:
     assert "ConnectionRefusedError" in await trouble(free_port(), 0.1)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("is_routed", [True, False])
 async def test_an_application_serves_when_the_proxy_of_its_cluster_knows_it(
     monkeypatch: pytest.MonkeyPatch,
@@ -113,8 +112,10 @@ async def test_an_application_serves_when_the_proxy_of_its_cluster_knows_it(
     *,
     is_routed: bool,
 ) -> None:
-    serve = pytest.importorskip("ray.serve")
-    monkeypatch.setattr(serve, "run", lambda *_, **__: None)
+    async def deployed(*_: object, **__: object) -> str:
+        return ""
+
+    monkeypatch.setattr(process, "trouble_of_deployment", deployed)
     monkeypatch.setattr(process, "application_of", lambda _: None)
     monkeypatch.setattr(process, "ROUTED_TIMEOUT_S", 30 if is_routed else 0.1)
     port = free_port()
