@@ -71,10 +71,15 @@ def _load(model_config: Any) -> None:
         vllm/v1/structured_output/__init__.py ``StructuredOutputManager`` (0.31.0 to
         0.33.0), which asks for the same tokenizer and tells what is wrong with it.
     """
+    with suppress(Exception):
+        if _has_workers():
+            vllm_api.cached_tokenizer_from_config(model_config)
+
+
+def _has_workers() -> bool:
     deadline = time.monotonic() + GIVE_UP_S
     while not multiprocessing.active_children():
         if time.monotonic() > deadline:
-            return
+            return False
         time.sleep(LOOK_S)
-    with suppress(Exception):
-        vllm_api.cached_tokenizer_from_config(model_config)
+    return True
