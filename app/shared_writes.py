@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Self
 
@@ -38,8 +39,11 @@ class Rounds:
     def current(self) -> int:
         """Number of the round that goes on, which begins now if none does."""
         loop = asyncio.get_running_loop()
-        if not self._is_open or loop is not self._loop:
-            self._is_open, self._loop = True, loop
+        if loop is not self._loop:
+            self._loop, self._is_open = loop, False
+            self._waiting, self._waiting_since_before = [], []  # with the other loop
+        if not self._is_open:
+            self._is_open = True
             self._begin(loop)
         return self._number
 
@@ -51,7 +55,8 @@ class Rounds:
         self._number += 1
         self._n_turns = 0
         self._began_s = loop.time()
-        loop.call_soon(self._turn, loop)
+        # In nobody's context: that of a request would outlive it, turn by turn.
+        loop.call_soon(self._turn, loop, context=Context())
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
         self._n_turns += 1
@@ -92,7 +97,9 @@ class SharedWrites:
         self._held: list[bytes] = []
         self._held_since = 0
         self._is_over = False
+        self._is_torn = False
         self._late: asyncio.Task[None] | None = None
+        self._context = copy_context()  # a late write is of this request as well
 
     async def __aenter__(self) -> Self:
         return self
@@ -104,7 +111,12 @@ class SharedWrites:
         trace: TracebackType | None,
     ) -> None:
         self._is_over = True
-        if self._late is not None:
+        if self._late is None:
+            return
+        try:
+            if isinstance(error, Exception):  # what was made before it goes out first
+                await asyncio.wait((self._late,))
+        finally:
             self._late.cancel()
             await asyncio.gather(self._late, return_exceptions=True)
 
@@ -125,7 +137,12 @@ class SharedWrites:
         await self._write(more=False)
 
     def left(self) -> bytes:
-        """The events that are held; they count as sent."""
+        """The events that are held; they count as sent.
+
+        None after a write that was broken off, for a stream has no gap.
+        """
+        if self._is_torn:
+            return b""
         events, self._held = self._held, []
         for event in events:
             self._sent(event)
@@ -136,7 +153,8 @@ class SharedWrites:
         if not self._held or self._held_since != number or self._is_over:
             return
         if self._late is None:
-            self._late = asyncio.create_task(self._write_held(more=True))
+            write = self._write_held(more=True)
+            self._late = asyncio.create_task(write, context=self._context)
 
     async def _write(self, *, more: bool) -> None:
         if self._late is not None:
@@ -146,8 +164,12 @@ class SharedWrites:
 
     async def _write_held(self, *, more: bool) -> None:
         events, self._held = self._held, []
+        if more and not events:
+            return
         body = b"".join(events)
         message = {"type": "http.response.body", "body": body, "more_body": more}
+        self._is_torn = True
         await self._send(message)
+        self._is_torn = False
         for event in events:
             self._sent(event)
