@@ -4,8 +4,9 @@ What is taken from it is imported then, so the ``vllm-di`` command can have its 
 processes import vLLM before it imports what it needs itself.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from containers.exports import exported
 
 if TYPE_CHECKING:
     from app.dependencies import (
@@ -73,8 +74,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = "main" if name in _OF_THE_APP else "dependencies"
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
+    globals()[name] = value = exported(name, f"{__name__}.{module}")
     return value
 
 

@@ -4,9 +4,9 @@ Importing it loads neither vLLM nor torch; builders import those when they run. 
 taken from it is imported then, so settings alone need no dependency-injector.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from containers.exports import exported
 from containers.version import __version__
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def __getattr__(name: str) -> Any:
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
+    globals()[name] = value = exported(name, f"{__name__}.{module}")
     return value
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,22 +30,23 @@ def read_models_once() -> None:
     """
     if MODELS in sys.modules:
         return
-    try:
+    with suppress(Exception):
         import_module("vllm")  # sets what torch shall find, which transformers imports
         package, tables = import_module("transformers"), import_module(TABLES)
-    except (ImportError, AttributeError, RuntimeError, OSError):
-        return
-    read = getattr(tables, READ, None)
-    if package.__file__ is None or not hasattr(read, "cache_info"):
-        return
-    setattr(tables, READ, _remembering(read, Path(package.__file__).parent / "models"))
+        read = getattr(tables, READ)
+        if package.__file__ is not None and hasattr(read, "cache_info"):
+            folder = Path(package.__file__).parent / "models"
+            setattr(tables, READ, _remembering(read, folder))
 
 
-def _remembering(read: Any, folder: Path) -> Callable[[Any], Any]:
+def _remembering(read: Any, folder: Path) -> Callable[..., Any]:
     """What reads a folder, and knows what is in one: the one that was read last."""
     table = read(folder)
+    known = (folder, folder / "__init__.py")
 
-    def remembering(path: Any) -> Any:
-        return table if Path(path) in (folder, folder / "__init__.py") else read(path)
+    def remembering(*asked: Any, **options: Any) -> Any:
+        if not options and len(asked) == 1 and Path(asked[0]) in known:
+            return table
+        return read(*asked, **options)
 
     return remembering

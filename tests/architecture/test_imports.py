@@ -64,3 +64,23 @@ def test_a_name_that_is_not_exported_is_an_error_as_everywhere(name: str) -> Non
     assert {*package.__all__} <= {*dir(package)}
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = package.nothing
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "module"),
+    [("app", "create_app", "app.main"), ("containers", "Lifecycle", "lifecycle")],
+)
+def test_what_is_wrong_with_a_module_is_told_to_who_wants_a_name_of_it(
+    package: str, name: str, module: str
+) -> None:
+    broken = "module 'numpy' has no attribute 'bool8'"
+
+    def importing(asked: str) -> None:
+        assert asked.endswith(module)
+        raise AttributeError(broken)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("containers.exports.import_module", importing)
+        patch.delitem(vars(sys.modules[package]), name, raising=False)
+        with pytest.raises(ImportError, match=broken):
+            exec(f"from {package} import {name}")  # noqa: S102  # as users write it

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from containers.vllm_api import transformers_models
 
 pytestmark = pytest.mark.heavy
 
@@ -64,3 +69,44 @@ def test_a_transformers_that_does_otherwise_is_left_as_it_is() -> None:
         "import transformers.models\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def another_transformers(read: Callable[..., Any], monkeypatch: Any) -> Any:
+    """Its module of tables, after it was asked to read once."""
+    tables = SimpleNamespace(**{transformers_models.READ: lru_cache(read)})
+    found = {
+        "vllm": None,
+        "transformers": SimpleNamespace(__file__="/transformers/__init__.py"),
+        transformers_models.TABLES: tables,
+    }
+    monkeypatch.setattr(transformers_models, "import_module", found.__getitem__)
+    monkeypatch.setattr(transformers_models, "MODELS", "not.imported")
+    transformers_models.read_models_once()
+    return tables.create_import_structure_from_path
+
+
+def test_a_transformers_that_can_be_asked_for_more_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def reads(path: str, kind: str = "", *, deep: bool = False) -> Any:
+        return str(path), kind, deep
+
+    read = another_transformers(reads, monkeypatch)
+    folder = "/transformers/models"
+    assert read(f"{folder}/__init__.py") == read(folder) == (folder, "", False)
+    assert read("/other") == ("/other", "", False)
+    assert read(folder, "a", deep=True) == (folder, "a", True)
+    assert read(path=folder) == (folder, "", False)
+
+
+def test_a_transformers_that_cannot_read_is_no_obstacle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def needs_more(path: str, kind: str) -> None:
+        """Somebody else's, of a later release."""
+
+    def understands_nothing(path: str) -> None:
+        raise ValueError(path)
+
+    for reads in (needs_more, understands_nothing):
+        assert another_transformers(reads, monkeypatch).__wrapped__ is reads
