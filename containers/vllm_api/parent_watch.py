@@ -22,6 +22,9 @@ from typing import Any, NamedTuple, Self
 GRACE_S = 2.0
 """Seconds an orphan has to clean up after SIGTERM before SIGKILL."""
 
+EXIT_ORPHANED = 143
+"""Status of one whose server has gone before it began: as if told to end."""
+
 ENGINE_NAMES = ("EngineCore", "VllmWorker")
 """How vLLM names the processes of an engine, followed by their rank."""
 
@@ -94,6 +97,8 @@ def arrive(watched: tuple[str, str, int, str]) -> ParentWatch:
     is_engine = multiprocessing.current_process().name.startswith(ENGINE_NAMES)
     is_here = identity.boot and identity[:2] == here[:2]
     if is_engine and is_here and _started.acquire(blocking=False):
+        if _ends(identity, within_ms=0):  # before anything has begun: say nothing of it
+            os._exit(EXIT_ORPHANED)
         with suppress(OSError):
             os.setpgid(0, 0)
         threading.Thread(
@@ -106,17 +111,26 @@ def arrive(watched: tuple[str, str, int, str]) -> ParentWatch:
 
 
 def _end_after(watched: Identity) -> None:
-    try:
-        handle = os.pidfd_open(watched.pid)
-    except ProcessLookupError:
-        pass
-    except (AttributeError, OSError):
+    if not _ends(watched, within_ms=None):
         return
-    else:
-        if Identity.of(watched.pid) == watched:
-            poll = select.poll()
-            poll.register(handle, select.POLLIN)
-            poll.poll()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE_S)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _ends(watched: Identity, *, within_ms: int | None) -> bool:
+    """Wait until a process has ended; whether it has, as far as one can know here."""
+    try:
+        handle = os.pidfd_open(watched.pid)
+    except ProcessLookupError:
+        return True
+    except (AttributeError, OSError):
+        return False
+    try:
+        if Identity.of(watched.pid) != watched:
+            return True
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        return bool(poll.poll(within_ms))
+    finally:
+        os.close(handle)

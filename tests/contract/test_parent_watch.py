@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 from containers.vllm_api.orphans import orphaned_engines
-from containers.vllm_api.parent_watch import ParentWatch
+from containers.vllm_api.parent_watch import EXIT_ORPHANED, ParentWatch
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,7 +74,16 @@ def test_an_engine_process_whose_server_is_gone_ends() -> None:
 def test_a_number_that_another_process_got_since_is_not_the_server() -> None:
     earlier = ParentWatch().watched._replace(born="1")
     with read_elsewhere("EngineCore", pickle.dumps(ParentWatch(earlier))) as process:
-        assert process.wait(10) in (-signal.SIGTERM, -signal.SIGKILL)
+        assert process.wait(10) == EXIT_ORPHANED
+
+
+def test_an_engine_process_whose_server_has_ended_before_says_nothing() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=-1) as server:
+        watched = pickle.dumps(ParentWatch(ParentWatch().watched.of(server.pid)))
+        server.kill()  # and is not waited for yet
+        with read_elsewhere("VllmWorker-0", watched) as process:
+            assert process.wait(10) == EXIT_ORPHANED
+            assert said(process) == ""
 
 
 def test_a_copy_has_not_travelled() -> None:
