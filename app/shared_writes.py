@@ -11,7 +11,7 @@ from typing import Self
 from starlette.types import Send
 
 TURNS = 8
-ROUND_S = 0.01
+ROUND_S = 0.025
 """How many turns of the event loop are a round, and when it ends with fewer."""
 
 MOST = 64

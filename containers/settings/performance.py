@@ -24,7 +24,7 @@ class PerformanceSettings(Section):
             its own keeps to threads. 0 for none.
         shared_writes: Whether events of a stream that come while the event loop has no
             rest share a write to its connection. They wait for it for 8 turns of the
-            loop or 10 ms, twice at the most; what comes in its own time goes out at
+            loop or 25 ms, twice at the most; what comes in its own time goes out at
             once.
     """
 
