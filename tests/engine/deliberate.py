@@ -93,6 +93,7 @@ TOLD_OTHERWISE = {
     "/invocations: malformed JSON": _OTHER_WORDS,
     "/invocations: a list": _OTHER_WORDS,
     "/invocations: no UTF-8": _OTHER_WORDS,
+    "batch: streamed": "vLLM gives what came last, which is more or less by timing",
 }
 """Samples answered with the same status in other words, and why."""
 

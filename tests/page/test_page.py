@@ -19,7 +19,7 @@ from tests.adapters import adapter
 from tests.page.conftest import NEEDS_CHROMIUM, SCHEMES, WIDTHS, Look, screenshot
 from tests.page.doubles import ADMIN, ANSWER, KEY, Doubles, Measured, serving
 
-pytestmark = [pytest.mark.engine, NEEDS_CHROMIUM]
+pytestmark = [pytest.mark.engine, pytest.mark.soak, NEEDS_CHROMIUM]
 
 QUESTION = "What is the capital of France?"
 

@@ -84,7 +84,7 @@ def test_loops():
     assert (loops[0] is loops[1]) == SHARED
 """
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.engine, pytest.mark.soak, pytest.mark.timeout(120)]
 
 
 @pytest.fixture
