@@ -33,7 +33,7 @@ FRANCE = {
 _UUID = re.compile(r"\b([0-9a-f]{8})-(\w{4})-(\w{4})-(\w{4})-(\w{12})\b")
 
 OTHERWISE = {
-    "/invocations: a list": "its error lists what each model takes; here one knows its own",
+    "/invocations: a list": "it lists what all models take; here one knows itself",
     "batch: streamed": "vLLM gives what came last, which is more or less by timing",
 }
 """Samples that are not compared, and why."""
