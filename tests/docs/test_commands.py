@@ -198,6 +198,7 @@ def test_every_command_is_executed() -> None:
 
 @executes(SERVE, *CURLS)
 @pytest.mark.engine
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_the_server_answers_the_curl_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
