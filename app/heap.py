@@ -7,11 +7,10 @@ import ctypes
 import gc
 from collections.abc import Callable
 
+from containers.vllm_api.forkserver.preloads import WHILE_IMPORTING
+
 THRESHOLDS = (10_000, 20, 20)
 """When to collect: a request makes a thousand objects, which all go by themselves."""
-
-AT_START = (50_000, 10, 1_000)
-"""When to collect while imports make objects that stay: what is new, now and then."""
 
 LOOK_S = 1.0
 PATIENCE_S = 60.0
@@ -24,7 +23,7 @@ def collect_seldom() -> None:
     At the usual thresholds the imports of a start are interrupted by a thousand
     collections, a sixth of their time, which find next to nothing to free.
     """
-    gc.set_threshold(*AT_START)
+    gc.set_threshold(*WHILE_IMPORTING)
 
 
 class Heap:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from containers.settings import Settings
-from containers.settings.env_file import read_env_file
+from containers.settings.env_file import read_env_files
 from containers.vllm_api.release import ALLOW_UNSUPPORTED
 
 DEFAULT_CONFIG = Path("config.yaml")
@@ -79,9 +79,7 @@ def load_settings(options: argparse.Namespace) -> Settings:
     Raises:
         SettingsError: Something in them is wrong; nothing was started.
     """
-    told: dict[str, str] = {}
-    for path in options.env_file:
-        told |= read_env_file(path)
+    told = read_env_files(options.env_file)
     if not hasattr(options, "own_environment"):
         options.own_environment = dict(os.environ)
         os.environ.update(told | options.own_environment)

@@ -13,7 +13,7 @@ from app.ray.options import ingress_options, model_options
 from app.ray.versions import ingress_version, model_version
 from containers.errors import SettingsError
 from containers.settings import Settings
-from containers.settings.env_file import read_env_file
+from containers.settings.env_file import read_env_files
 from containers.settings.travel import packed
 
 _KNOWN = ("config", "set", "env_file")
@@ -40,9 +40,8 @@ def build(args: Mapping[str, Any]) -> Any:
             reason="is no argument of this application",
             hint=f"It takes {', '.join(_KNOWN)}.",
         )
-    for path in reversed(_listed(args.get("env_file"))):
-        for name, value in read_env_file(Path(path)).items():
-            os.environ.setdefault(name, value)
+    for name, value in read_env_files(map(Path, _listed(args.get("env_file")))).items():
+        os.environ.setdefault(name, value)
     paths = _listed(args.get("config")) or ["config.yaml"]
     return application_of(Settings.load(*paths, overrides=_listed(args.get("set"))))
 

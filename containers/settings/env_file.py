@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from containers.errors import SettingsError
@@ -10,6 +11,18 @@ from containers.settings.yaml_file import text_of
 
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)", re.ASCII)
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
+
+
+def read_env_files(paths: Iterable[Path]) -> dict[str, str]:
+    """Read several files; of a name the last one counts.
+
+    Raises:
+        SettingsError: As for :func:`read_env_file`.
+    """
+    found: dict[str, str] = {}
+    for path in paths:
+        found |= read_env_file(path)
+    return found
 
 
 def read_env_file(path: Path) -> dict[str, str]:

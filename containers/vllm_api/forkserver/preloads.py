@@ -9,6 +9,10 @@ from typing import NamedTuple
 
 from containers.vllm_api.transformers_models import read_models_once
 
+WHILE_IMPORTING = (50_000, 10, 1_000)
+"""When to collect garbage while imports make objects that stay: what is new, now and
+then. At the usual thresholds a sixth of their time goes into that."""
+
 
 class Preloads(NamedTuple):
     """Modules that processes will import, by how much they matter.

@@ -21,7 +21,7 @@ from typing import NamedTuple, NoReturn
 
 from containers.vllm_api.forkserver.circumstances import OUTPUTS, Circumstances
 from containers.vllm_api.forkserver.openmp import follow_variables
-from containers.vllm_api.forkserver.preloads import Preloads
+from containers.vllm_api.forkserver.preloads import WHILE_IMPORTING, Preloads
 from containers.vllm_api.forkserver.request import (
     Introduction,
     Request,
@@ -31,9 +31,6 @@ from containers.vllm_api.forkserver.request import (
 from containers.vllm_api.forkserver.torch_build import initialised_accelerator
 
 TITLE = "vllm-di fork server"
-
-WHILE_IMPORTING = (50_000, 10, 1_000)
-"""When to collect garbage: usually a sixth of the time of imports goes into that."""
 
 
 class Child(NamedTuple):
