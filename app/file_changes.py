@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 
 from app.service import Service
+from containers.chat_template import ChatTemplate
+from containers.file_version import FileVersion, file_version
 from containers.lifecycle import lifecycle_of
 
 LOOK_EVERY_S = 1.0
 """Seconds between two looks."""
 
-Version = tuple[int, int, int] | None
-Versions = dict[Path, Version]
+Versions = Mapping[Path, FileVersion]
 
 
-async def changes(files: Callable[[], Iterable[Path]]) -> AsyncIterator[list[str]]:
+async def changes(files: Callable[[], Versions]) -> AsyncIterator[list[str]]:
     """Names of the files that have changed, whenever some have and none does any more.
 
     It looks again and again, which sees what is mounted or linked anew as well.
 
     Args:
-        files: Gives the files, which may be others from time to time.
+        files: Gives the files, which may be others from time to time, with the version
+            that was read of each: what has changed since then is told, too.
     """
     known: Versions = {}
     before: Versions = {}
     while True:
-        seen = await asyncio.to_thread(_versions, tuple(files()))
-        known = {file: known.get(file, version) for file, version in seen.items()}
+        was_read = files()
+        seen = await asyncio.to_thread(versions, was_read)
+        known = {file: known.get(file, version) for file, version in was_read.items()}
         changed = [file for file in seen if seen[file] != known[file]]
         # A file that is being written is left alone until the next look.
         if changed and seen == before:
@@ -38,23 +41,16 @@ async def changes(files: Callable[[], Iterable[Path]]) -> AsyncIterator[list[str
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def files_of(service: Service) -> Iterator[Path]:
+def files_of(service: Service) -> Versions:
     """The files that what is served depends on: settings and chat templates."""
-    yield from service.setting_files
+    files = dict(service.setting_files)
     for model in service.models:
         template = lifecycle_of(model.container).objects.get("chat_template")
-        file = getattr(template, "file", None)
-        if file is not None:
-            yield file
+        if isinstance(template, ChatTemplate) and template.file is not None:
+            files[template.file] = template.file_version
+    return files
 
 
-def _versions(files: Iterable[Path]) -> Versions:
-    return {file: _version(file) for file in files}
-
-
-def _version(file: Path) -> Version:
-    try:
-        state = file.stat()
-    except OSError:
-        return None
-    return state.st_mtime_ns, state.st_size, state.st_ino
+def versions(files: Iterable[Path]) -> Versions:
+    """Versions of files as they are now."""
+    return {file: file_version(file) for file in files}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dependency_injector import providers
@@ -14,6 +14,7 @@ from app.metrics import counted
 from app.others import Nobody, Others
 from app.restart import refuse_another_engine, refuse_what_needs_a_restart
 from containers.errors import SettingsError
+from containers.file_version import FileVersion
 from containers.masks import Secrets
 from containers.registry import Change, ModelRegistry
 from containers.settings import ServerSettings, Settings
@@ -30,7 +31,7 @@ class Reloadable(ABC):
         on_reload: Called with the server settings after every reload.
         others: The other front ends of the server.
         load_settings: Reads the settings anew; ``None`` if they have no source.
-        setting_files: The files it reads.
+        setting_files: The files it reads, with the version that was read of each.
         secrets: Those of all settings so far.
     """
 
@@ -40,7 +41,7 @@ class Reloadable(ABC):
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
         self.others: Others = Nobody()
         self.load_settings: Callable[[], Settings] | None = None
-        self.setting_files: tuple[Path, ...] = ()
+        self.setting_files: Mapping[Path, FileVersion] = {}
         self.secrets = Secrets()
         self._keep_secrets_of(container.settings())
         self._has_reloaded = False

@@ -121,6 +121,7 @@ class ServerProcess:
         self._on_ready = on_ready
         self._say = on_failure
         self._reloading: set[asyncio.Task[None]] = set()
+        self._ready = asyncio.Event()
         self._status = EXIT_OK
         self._ending: asyncio.Task[None] | None = None
         self._server = Server(
@@ -170,6 +171,7 @@ class ServerProcess:
 
     async def _watch_files(self) -> None:
         async for files in changes(partial(files_of, self._service)):
+            await self._ready.wait()  # a change while it starts counts, too
             if self._service.reloads_on_change:
                 self._say(f"{', '.join(files)} changed")
                 await self._reload()
@@ -187,6 +189,7 @@ class ServerProcess:
     def _on_change(self) -> None:
         if self._service.state == "ready":
             self._heap.freeze()
+            self._ready.set()
             self._on_ready()
         elif self._service.state == "failed":
             self._fail(f"the start failed: {self._service.error}", 0)

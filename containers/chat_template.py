@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Self
+
+from containers.file_version import FileVersion
 
 ContentFormat = Literal["auto", "string", "openai"]
 
@@ -26,6 +28,7 @@ class ChatTemplate:
         content_format: How message content is handed to the template: ``string``,
             ``openai`` (a list of parts), or ``auto``, detected from the template.
         detected_format: What ``auto`` means for this template.
+        file_version: Which version of its file was read.
     """
 
     explicit: str | None
@@ -33,6 +36,7 @@ class ChatTemplate:
     origin: str
     content_format: ContentFormat = "auto"
     detected_format: Literal["string", "openai"] = "string"
+    file_version: FileVersion = field(default=None, compare=False)
 
     @property
     def file(self) -> Path | None:

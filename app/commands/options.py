@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from containers.file_version import FileVersion, file_version
 from containers.settings import Settings
 from containers.settings.env_file import read_env_files
 from containers.vllm_api.release import ALLOW_UNSUPPORTED
@@ -90,9 +91,10 @@ def load_settings(options: argparse.Namespace) -> Settings:
     )
 
 
-def setting_files(options: argparse.Namespace) -> tuple[Path, ...]:
-    """The files that :func:`load_settings` reads."""
-    return tuple(map(Path, [*(options.config or [DEFAULT_CONFIG]), *options.env_file]))
+def setting_files(options: argparse.Namespace) -> dict[Path, FileVersion]:
+    """The files that :func:`load_settings` reads, and their versions before it does."""
+    files = [*(options.config or [DEFAULT_CONFIG]), *options.env_file]
+    return {file: file_version(file) for file in map(Path, files)}
 
 
 def file_to_write(text: str) -> Path:

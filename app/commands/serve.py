@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     allow_vllm(options)
     if options.ray:
         return _serve_with_ray(options)
+    files = setting_files(options)
     settings = load_settings(options)
     refuse_by_environment(settings.server)
     line = release_line()
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
             collect_seldom()
             from app.commands.serving import serve
 
-            return serve(settings, options, line, is_logged=log_format == "json")
+            return serve(settings, options, files, line, is_logged=log_format == "json")
 
 
 def _serve_with_ray(options: argparse.Namespace) -> int:

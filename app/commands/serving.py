@@ -11,9 +11,10 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from app.commands.options import load_settings, setting_files
+from app.commands.options import load_settings
 from app.event_loop import loop_factory
 from app.first_questions import curl_lines
 from app.frontends.listeners import listen_together
@@ -24,6 +25,7 @@ from app.server import ServerProcess, listen
 from app.service import STATE_ATTRIBUTE, Service
 from app.timings import save_timings
 from containers.application import ApplicationContainer
+from containers.file_version import FileVersion
 from containers.registry import ServedModel
 from containers.settings import ServerSettings, Settings
 from containers.vllm_api import installed_version, is_supported
@@ -33,13 +35,19 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(
-    settings: Settings, options: argparse.Namespace, line: str, *, is_logged: bool
+    settings: Settings,
+    options: argparse.Namespace,
+    files: Mapping[Path, FileVersion],
+    line: str,
+    *,
+    is_logged: bool,
 ) -> int:
     """Serve until a signal comes, and return the exit status.
 
     Args:
         settings: What to serve.
         options: The command's, from which the settings are read anew at a reload.
+        files: The files they were read from.
         line: Release line vLLM is taken for.
         is_logged: Whether progress is told in lines of the log.
 
@@ -50,7 +58,7 @@ def serve(
     app = create_app(application, wait_until_ready=False)
     service: Service = getattr(app.state, STATE_ATTRIBUTE)
     service.load_settings = partial(load_settings, options)
-    service.setting_files = setting_files(options)
+    service.setting_files = files
     listeners = _listeners(settings.server)
     listener = listeners[0]
     models = application.models()

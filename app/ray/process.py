@@ -8,7 +8,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from app.server import (
     listen,
 )
 from containers.errors import ServingError, SettingsError
+from containers.file_version import FileVersion
 from containers.masks import masked
 from containers.settings import Settings
 
@@ -41,7 +42,7 @@ class RayProcess:
 
     Args:
         load: Reads the settings.
-        files: The files they come from.
+        files: The files they come from, with their versions before.
 
     Raises:
         SettingsError: The settings are wrong or cannot be served with Ray, or the
@@ -51,7 +52,7 @@ class RayProcess:
     def __init__(
         self,
         load: Callable[[], Settings],
-        files: Sequence[Path],
+        files: Mapping[Path, FileVersion],
     ) -> None:
         self._load = load
         self._files = files

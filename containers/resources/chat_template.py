@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from containers.chat_template import ChatTemplate
 from containers.errors import ChatTemplateError
+from containers.file_version import file_version
 from containers.graph import Expected
 from containers.settings import ChatSettings
 
@@ -49,16 +51,13 @@ def chat_template(
     from containers.vllm_api.tokenizer import is_hf_tokenizer, skip_processor_lookup
 
     require_tokenizer(tokenizer, owner="chat_template")
-    explicit, origin = _configured(settings.template, tokenizer)
+    configured = _configured(settings, tokenizer)
     if not is_hf_tokenizer(tokenizer):
-        return ChatTemplate(
-            explicit=explicit,
-            text=explicit,
-            origin=origin if explicit else "the tokenizer, which renders chats itself",
-            content_format=settings.content_format,
-        )
+        if configured.explicit:
+            return configured
+        return replace(configured, origin="the tokenizer, which renders chats itself")
     skip_processor_lookup(tokenizer, vllm_config)
-    loaded = _resolved(explicit, origin, settings, vllm_config, tokenizer)
+    loaded = _resolved(configured, vllm_config, tokenizer)
     if loaded.text is None:
         _refuse_or_warn(settings, vllm_config)
     else:
@@ -66,15 +65,26 @@ def chat_template(
     return loaded
 
 
-def _configured(template: str | None, tokenizer: Any) -> tuple[str | None, str]:
-    if template is None:
-        return None, "tokenizer"
+def _configured(settings: ChatSettings, tokenizer: Any) -> ChatTemplate:
+    """What is configured, which is not resolved yet."""
+    template, version = settings.template, None
     named = getattr(tokenizer, "chat_template", None)
-    if isinstance(named, dict) and template in named:
-        return template, f"named {template}"
-    if any(mark in template for mark in JINJA_MARKS):
-        return template, "literal"
-    return _file_text(Path(template)), f"file {template}"
+    if template is None:
+        origin = "tokenizer"
+    elif isinstance(named, dict) and template in named:
+        origin = f"named {template}"
+    elif any(mark in template for mark in JINJA_MARKS):
+        origin = "literal"
+    else:
+        origin, version = f"file {template}", file_version(Path(template))
+        template = _file_text(Path(template))
+    return ChatTemplate(
+        explicit=template,
+        text=template,
+        origin=origin,
+        content_format=settings.content_format,
+        file_version=version,
+    )
 
 
 def _file_text(path: Path) -> str:
@@ -89,15 +99,11 @@ def _file_text(path: Path) -> str:
 
 
 def _resolved(
-    explicit: str | None,
-    origin: str,
-    settings: ChatSettings,
-    vllm_config: Any,
-    tokenizer: Any,
+    configured: ChatTemplate, vllm_config: Any, tokenizer: Any
 ) -> ChatTemplate:
     from containers import vllm_api
 
-    model_config = vllm_config.model_config
+    explicit, model_config = configured.explicit, vllm_config.model_config
     text = vllm_api.resolve_chat_template(
         tokenizer, explicit, None, model_config=model_config
     )
@@ -106,11 +112,10 @@ def _resolved(
         detected = vllm_api.resolve_chat_template_content_format(
             explicit, None, "auto", tokenizer, model_config=model_config
         )
-    return ChatTemplate(
-        explicit=explicit,
+    return replace(
+        configured,
         text=text,
-        origin=origin if text is not None else "none",
-        content_format=settings.content_format,
+        origin=configured.origin if text is not None else "none",
         detected_format=detected,
     )
 

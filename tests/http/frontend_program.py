@@ -12,6 +12,7 @@ from dependency_injector import providers
 from dependency_injector.containers import Container
 
 from app import create_app
+from app.file_changes import versions
 from app.frontends.listeners import listen_together
 from app.frontends.process import OwnerProcess
 from app.http_config import curl_address
@@ -49,11 +50,12 @@ def say(text: str) -> None:
 
 
 async def main(file: Path) -> int:
+    files = versions([file])
     load = partial(Settings.load, file, environment={})
     settings = load()
     app = create_app(application(settings), wait_until_ready=False)
     service: Service = getattr(app.state, STATE_ATTRIBUTE)
-    service.load_settings, service.setting_files = load, (file,)
+    service.load_settings, service.setting_files = load, files
     listeners = listen_together(settings.server)
     url = curl_address(settings.server, listeners[0].getsockname())
     process = OwnerProcess(

@@ -10,6 +10,7 @@ from pathlib import Path
 from dependency_injector import providers
 
 from app import create_app
+from app.file_changes import versions
 from app.server import ServerProcess, listen
 from app.service import STATE_ATTRIBUTE, Service
 from containers import ModelContainer, Settings
@@ -25,13 +26,14 @@ def say(text: str) -> None:
 
 
 async def main(file: Path) -> int:
+    files = versions([file])
     load = partial(Settings.load, file, environment={})
     settings = load()
     engines = providers.Callable(lambda: FakeEngine(prompt_of))
     with ModelContainer.engine.override(engines):
         app = create_app(settings, wait_until_ready=False)
         service: Service = getattr(app.state, STATE_ATTRIBUTE)
-        service.load_settings, service.setting_files = load, (file,)
+        service.load_settings, service.setting_files = load, files
         listener = listen(settings.server)
         _, port = listener.getsockname()
         process = ServerProcess(

@@ -77,4 +77,6 @@ def test_one_that_is_gone_changes_nothing(options: argparse.Namespace) -> None:
 
 
 def test_all_of_the_files_are_watched(options: argparse.Namespace) -> None:
-    assert setting_files(options) == (options.config[0], options.env_file[0])
+    files = setting_files(options)
+    assert [*files] == [options.config[0], options.env_file[0]]
+    assert None not in files.values()
