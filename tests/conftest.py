@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 # A test run tells nobody, and asks no model hub.
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -27,6 +27,7 @@ from xdist.scheduler import LoadScopeScheduling
 from containers import ModelContainer, ModelSettings
 from containers.testing import tiny_model
 from tests.performance import turn_off
+from tests.tiers import FOLDERS, leaves_out, wrongly_read
 
 # How fast examples are made says how busy the machine is, and nothing about the code.
 settings.register_profile(
@@ -40,8 +41,6 @@ logging.raiseExceptions = False
 MODEL = "tiny"
 SHARING_SERVERS = {"test_chat", "test_equal_answers", "test_process", "test_two_models"}
 """Modules of the engine tier whose servers are the same, and so run in one process."""
-HEAVY_FOLDERS = {"contract", "docs", "http", "serving", "testing"}
-"""Folders whose tests import vLLM, which alone takes 6 to 13 s, or start processes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,11 +55,25 @@ def pytest_configure(config: pytest.Config) -> None:
         turn_off()
 
 
+def pytest_ignore_collect(
+    collection_path: Path, config: pytest.Config
+) -> Literal[True] | None:
+    """Import no tests that ``-m`` leaves out."""
+    if not (collection_path.is_dir() or collection_path.match("test_*.py")):
+        return None
+    return leaves_out(config.option.markexpr, collection_path) or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of these folders into the second tier."""
+    """Put tests into the tiers of their folders, and lose none that was misread."""
     for item in items:
-        if item.path.parent.name in HEAVY_FOLDERS:
-            item.add_marker(pytest.mark.heavy)
+        for marker in FOLDERS.get(item.path.parent.name, ()):
+            item.add_marker(marker)
+        wrong = wrongly_read(item.path, (each.name for each in item.iter_markers()))
+        if wrong:
+            raise pytest.UsageError(
+                f"{item.nodeid}: write out mark.{' and mark.'.join(wrong)} in its file"
+            )
 
 
 @pytest.hookimpl(tryfirst=True)
