@@ -173,6 +173,7 @@ def test_a_bad_variable_or_override_is_one_too(
     assert "hunter2" not in told
 
 
+@pytest.mark.heavy
 def test_a_reader_that_goes_away_is_no_traceback() -> None:
     command = f"{sys.executable} -m app config schema | head -c 1"
     done = subprocess.run(
@@ -181,6 +182,7 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
     assert (done.stdout, done.stderr) == ("{", "")
 
 
+@pytest.mark.heavy
 def test_it_imports_nothing_heavy(tmp_path: Path) -> None:
     script = (
         "import sys\n"

@@ -23,6 +23,7 @@ from containers.testing.script import (
 REQUEST = RecordedRequest(request_id="r", prompt="Where?", prompt_token_ids=(1, 2))
 
 
+@pytest.mark.heavy
 def test_importing_the_kit_loads_neither_vllm_nor_torch_nor_tokenizers() -> None:
     heavy = ["vllm", "torch", "transformers", "tokenizers"]
     code = f"import sys, containers.testing; print(sys.modules.keys() & {heavy})"

@@ -336,6 +336,7 @@ async def test_who_does_not_read_what_the_owner_says_is_given_up(
     await asyncio.wait(running)
 
 
+@pytest.mark.heavy
 def test_the_command_imports_nothing_of_them_by_itself() -> None:
     program = (
         "import sys, app.commands.serving; "

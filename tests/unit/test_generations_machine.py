@@ -26,6 +26,8 @@ from tests.unit import small_model
 from tests.unit.small_model import EngineDiedError, Journal, SmallModel, Thing
 from tests.unit.unhurried_loop import UnhurriedLoop
 
+pytestmark = pytest.mark.heavy
+
 NAMES = ["a", "b", "c", "d"]
 MOMENT_S = 0.004
 ENOUGH_S = 10.0

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+import pytest
 from dependency_injector import containers, providers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from containers.errors import StartError, StopError
 from containers.lifecycle import Lifecycle, Resource, State
+
+pytestmark = pytest.mark.heavy
 
 N_EXAMPLES = int(os.environ.get("VLLM_DI_EXAMPLES", "50"))
 TICK_S = 0.001

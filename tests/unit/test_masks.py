@@ -120,6 +120,7 @@ def test_nothing_of_a_known_secret_is_left_in_any_text(
     assert secret not in text or secret in MASK * 3
 
 
+@pytest.mark.heavy
 def test_it_is_light_to_import() -> None:
     program = "import sys, containers.log_format; print('pydantic' in sys.modules)"
     command = [sys.executable, "-c", program]

@@ -111,6 +111,7 @@ class TestOptions:
         assert told["placement_group_strategy"] == "SPREAD"
         assert "num_gpus" not in told["ray_actor_options"]
 
+    @pytest.mark.heavy
     def test_ray_takes_every_option(self) -> None:
         serve = pytest.importorskip("ray.serve")
         made = settings({"ray": {"autoscaling": {"max_replicas": 4}}})

@@ -76,6 +76,7 @@ def test_without_vllm_the_names_are_not_checked(
     assert ModelSettings(name="m", source="s", engine=engine).engine == engine
 
 
+@pytest.mark.heavy
 def test_reading_the_names_imports_nothing() -> None:
     script = (
         "import sys\n"

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 from containers.errors import SettingsError
 from containers.settings import Settings
 from containers.settings.show import shown
+
+pytestmark = pytest.mark.heavy
 
 N_EXAMPLES = int(os.environ.get("VLLM_DI_EXAMPLES", "15"))
 SECRET = "hunter2-SECRET"  # noqa: S105  # the very thing to look for

@@ -8,6 +8,7 @@ import pytest
 from containers.errors import InjectionError
 from containers.testing import CHATML, STRICT, TOOL_USE, tiny_model
 
+pytestmark = pytest.mark.heavy
 transformers = pytest.importorskip("transformers")
 
 USER = {"role": "user", "content": "Hi"}
