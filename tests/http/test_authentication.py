@@ -24,6 +24,7 @@ from starlette.websockets import WebSocketDisconnect
 from app import create_app, include_serving
 from app.middleware import Guards, keys
 from app.middleware.paths import PROBES, OpenPaths, routed_path
+from app.status import feed
 from containers import ServerSettings, Settings
 from containers.errors import SettingsError
 
@@ -83,7 +84,10 @@ def is_refused(response: httpx.Response) -> bool:
     return response.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_every_route_of_our_app_is_shut_but_for_the_probes() -> None:
+def test_every_route_of_our_app_is_shut_but_for_the_probes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feed, "LIFETIME_S", 0.01)  # the status' is read to its end
     app = app_with_everything()
     client = TestClient(app, raise_server_exceptions=False)
     walked = {*doors(app)}

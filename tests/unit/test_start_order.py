@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import pytest
 
@@ -15,7 +16,8 @@ from containers.graph import Graph
 
 pytestmark = pytest.mark.heavy
 
-N_RUNS = 20
+N_SEEDS = 4
+"""Interpreters, in each of which sets have another order."""
 
 SCRIPT = """
 import asyncio, json, random, sys
@@ -23,6 +25,7 @@ from containers import ModelContainer, ModelSettings, running
 from containers.graph import Graph
 from containers.lifecycle import Resource
 
+N_RUNS = 5
 log = []
 
 class Loaded:
@@ -42,23 +45,27 @@ def builder(name):
         log.append(("stop", name))
     return build
 
-container = ModelContainer(settings=ModelSettings(name="m", source="a/b"))
-for name, provider in container.providers.items():
-    if isinstance(provider, Resource):
-        provider.set_provides(builder(name))
+def run():
+    log.clear()
+    container = ModelContainer(settings=ModelSettings(name="m", source="a/b"))
+    for name, provider in container.providers.items():
+        if isinstance(provider, Resource):
+            provider.set_provides(builder(name))
 
-async def main():
-    async with running(container):
-        pass
+    async def main():
+        async with running(container):
+            pass
 
-asyncio.run(main())
-graph = Graph.of(container)
-edges = [[d, n] for n in graph.nodes for d in graph.upstream([n]) if d != n]
-json.dump({"log": log, "edges": edges}, sys.stdout)
+    asyncio.run(main())
+    graph = Graph.of(container)
+    edges = [[d, n] for n in graph.nodes for d in graph.upstream([n]) if d != n]
+    return {"log": log[:], "edges": edges}
+
+json.dump([run() for _ in range(N_RUNS)], sys.stdout)
 """
 
 
-def run_once(seed: int) -> dict[str, list[list[str]]]:
+def runs_of(seed: int) -> list[dict[str, list[list[str]]]]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         env={**os.environ, "PYTHONHASHSEED": str(seed)},
@@ -68,14 +75,14 @@ def run_once(seed: int) -> dict[str, list[list[str]]]:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    result: dict[str, list[list[str]]] = json.loads(done.stdout)
+    result: list[dict[str, list[list[str]]]] = json.loads(done.stdout)
     return result
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[dict[str, list[list[str]]]]:
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(run_once, range(N_RUNS)))
+        return [*chain.from_iterable(pool.map(runs_of, range(N_SEEDS)))]
 
 
 def test_each_resource_starts_after_its_dependencies_are_ready(
