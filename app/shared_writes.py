@@ -59,6 +59,8 @@ class Rounds:
         loop.call_soon(self._turn, loop, context=Context())
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        if loop is not self._loop:
+            return  # what waits now is of another
         self._n_turns += 1
         if self._n_turns < TURNS and loop.time() - self._began_s < ROUND_S:
             loop.call_soon(self._turn, loop)

@@ -227,3 +227,27 @@ async def test_nothing_is_written_that_holds_nothing() -> None:
             await turns(3 * TURNS)
         assert b"" not in bodies
         assert b"".join(bodies) == b"123"
+
+
+def test_what_is_held_in_one_loop_is_never_written_in_another() -> None:
+    rounds, written_in = Rounds(), []
+    first, second = asyncio.Runner(), asyncio.Runner()
+
+    async def send(_: Message) -> None:
+        written_in.append(asyncio.get_running_loop())
+
+    async def unfinished() -> None:
+        rounds.current()
+
+    async def holding(writes: SharedWrites) -> None:
+        await writes.send(b"data: 1\n\n")
+        await writes.send(b"data: 2\n\n")
+
+    with first, second:
+        first.run(unfinished())
+        writes = SharedWrites(send, lambda _: None, rounds)
+        second.run(holding(writes))
+        first.run(turns(4 * TURNS))
+        assert written_in == [second.get_loop()]
+        second.run(writes.end())
+        assert written_in == [second.get_loop()] * 2
