@@ -9,14 +9,16 @@ from starlette.responses import JSONResponse
 
 
 class JsonAnswer(JSONResponse):
-    """Starlette's ``JSONResponse``, also of text that is no Unicode.
+    """Starlette's ``JSONResponse``, also of text that is no Unicode, and of ready JSON.
 
     Half of a surrogate pair is legal in JSON and comes back where an answer quotes the
     request; UTF-8 has no bytes for it, but JSON has an escape.
     """
 
     def render(self, content: Any) -> bytes:
-        """Bytes of the body."""
+        """Bytes of the body, which may be given already."""
+        if isinstance(content, bytes):
+            return content
         try:
             return super().render(content)
         except UnicodeEncodeError:

@@ -12,7 +12,7 @@ from containers.vllm_api.quick_encoding import is_quick
 CHARS_A_PIECE = 50
 """What a message, or a further prompt, counts besides its text: the work on it."""
 
-_PLAIN = int | float | bool | None
+_PLAIN = (int, float, bool, type(None))
 
 
 def make_short_prompts_here(renderer: Any, *, max_chars: int) -> None:
@@ -118,13 +118,15 @@ class _ShortPrompts:
             piece = pieces.pop()
             if isinstance(piece, str):
                 n_left -= len(piece)
+            elif isinstance(piece, _PLAIN):
+                continue
             elif isinstance(piece, Mapping):
                 n_left -= CHARS_A_PIECE
                 pieces += [*piece, *piece.values()]
             elif isinstance(piece, Sequence):
                 n_left -= len(piece)
                 pieces += piece if n_left >= 0 else ()
-            elif not isinstance(piece, _PLAIN):
+            else:
                 return False
         return n_left >= 0
 

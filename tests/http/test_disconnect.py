@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from dependency_injector.containers import Container
 from fastapi import FastAPI, Request, Response
+from starlette.types import Message
 
 from app import include_serving
+from app.flights import Flights
+from app.while_wanted import LISTEN_AFTER_S, ClientGoneError, WhileWanted
 from containers.testing import FakeEngine, override
 from tests.http.conftest import served
 from tests.http.test_answers import QUESTION
@@ -91,3 +96,18 @@ def test_an_answer_that_was_read_to_its_end_aborts_nothing(
             connection.close()
         time.sleep(0.1)
     assert serving_engine.aborted == []
+
+
+async def test_an_answer_that_is_made_at_once_is_listened_for_by_nobody() -> None:
+    listened: list[float] = []
+
+    async def receive() -> Message:
+        listened.append(time.monotonic())
+        return {"type": "http.disconnect"}
+
+    for wait_s in (0.0, 10.0):
+        with suppress(ClientGoneError):
+            async with WhileWanted(receive, Flights()):
+                await asyncio.sleep(wait_s)
+        await asyncio.sleep(2 * LISTEN_AFTER_S)
+        assert len(listened) == bool(wait_s)
