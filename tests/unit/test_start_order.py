@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 
 import pytest
 
@@ -16,8 +15,7 @@ from containers.graph import Graph
 
 pytestmark = pytest.mark.heavy
 
-N_SEEDS = 4
-"""Interpreters, in each of which sets have another order."""
+N_RUNS = 20
 
 SCRIPT = """
 import asyncio, json, random, sys
@@ -25,7 +23,6 @@ from containers import ModelContainer, ModelSettings, running
 from containers.graph import Graph
 from containers.lifecycle import Resource
 
-N_RUNS = 5
 log = []
 
 class Loaded:
@@ -45,27 +42,23 @@ def builder(name):
         log.append(("stop", name))
     return build
 
-def run():
-    log.clear()
-    container = ModelContainer(settings=ModelSettings(name="m", source="a/b"))
-    for name, provider in container.providers.items():
-        if isinstance(provider, Resource):
-            provider.set_provides(builder(name))
+container = ModelContainer(settings=ModelSettings(name="m", source="a/b"))
+for name, provider in container.providers.items():
+    if isinstance(provider, Resource):
+        provider.set_provides(builder(name))
 
-    async def main():
-        async with running(container):
-            pass
+async def main():
+    async with running(container):
+        pass
 
-    asyncio.run(main())
-    graph = Graph.of(container)
-    edges = [[d, n] for n in graph.nodes for d in graph.upstream([n]) if d != n]
-    return {"log": log[:], "edges": edges}
-
-json.dump([run() for _ in range(N_RUNS)], sys.stdout)
+asyncio.run(main())
+graph = Graph.of(container)
+edges = [[d, n] for n in graph.nodes for d in graph.upstream([n]) if d != n]
+json.dump({"log": log, "edges": edges}, sys.stdout)
 """
 
 
-def runs_of(seed: int) -> list[dict[str, list[list[str]]]]:
+def run_once(seed: int) -> dict[str, list[list[str]]]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         env={**os.environ, "PYTHONHASHSEED": str(seed)},
@@ -75,14 +68,14 @@ def runs_of(seed: int) -> list[dict[str, list[list[str]]]]:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    result: list[dict[str, list[list[str]]]] = json.loads(done.stdout)
+    result: dict[str, list[list[str]]] = json.loads(done.stdout)
     return result
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[dict[str, list[list[str]]]]:
     with ThreadPoolExecutor(2) as pool:
-        return [*chain.from_iterable(pool.map(runs_of, range(N_SEEDS)))]
+        return list(pool.map(run_once, range(N_RUNS)))
 
 
 def test_each_resource_starts_after_its_dependencies_are_ready(
