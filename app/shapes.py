@@ -9,8 +9,6 @@ from typing import Any
 
 from starlette.requests import Request
 
-from app.plain_json import plain_json
-
 Error = dict[str, Any]
 """The ``error`` of OpenAI's error body: message, type, param and code."""
 
@@ -28,10 +26,10 @@ class Shape:
     """
 
     def content(self, result: Any) -> Any:
-        """Body of a response model, or of several; bytes if it is ready-made."""
+        """Body of a response model, or of several."""
         if isinstance(result, list | tuple):
-            return [each.model_dump() for each in result]
-        return plain_json(result) or result.model_dump()
+            return [self.content(each) for each in result]
+        return result.model_dump()
 
     def error(self, error: Error) -> Any:
         """Body of an error."""

@@ -13,7 +13,7 @@ from app.flights import Flights
 LISTEN_AFTER_S = 0.05
 """Seconds after which it is worth to listen for the client's end.
 
-A task that listens costs a short request, which is over by then, a tenth of its time.
+A task that listens costs a short request, which is over by then, 7 % of its time.
 """
 
 
