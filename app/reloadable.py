@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 from dependency_injector import providers
 from dependency_injector.containers import Container
@@ -14,7 +13,7 @@ from app.metrics import counted
 from app.others import Nobody, Others
 from app.restart import refuse_another_engine, refuse_what_needs_a_restart
 from containers.errors import SettingsError
-from containers.file_version import FileVersion
+from containers.file_version import FileVersions
 from containers.masks import Secrets
 from containers.registry import Change, ModelRegistry
 from containers.settings import ServerSettings, Settings
@@ -41,7 +40,7 @@ class Reloadable(ABC):
         self.on_reload: Callable[[ServerSettings], None] = lambda _: None
         self.others: Others = Nobody()
         self.load_settings: Callable[[], Settings] | None = None
-        self.setting_files: Mapping[Path, FileVersion] = {}
+        self.setting_files: FileVersions = {}
         self.secrets = Secrets()
         self._keep_secrets_of(container.settings())
         self._has_reloaded = False

@@ -1,11 +1,19 @@
-"""Which content of a file was read."""
+"""Which content of files was read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 FileVersion = tuple[int, int, int] | None
 """Nanoseconds of its last change, bytes and inode; ``None`` if it was not there."""
+
+FileVersions = Mapping[Path, FileVersion]
+
+
+def file_versions(files: Iterable[Path]) -> FileVersions:
+    """Versions of files as they are now."""
+    return {file: file_version(file) for file in files}
 
 
 def file_version(file: Path) -> FileVersion:

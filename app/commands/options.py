@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from containers.file_version import FileVersion, file_version
+from containers.file_version import FileVersions, file_versions
 from containers.settings import Settings
 from containers.settings.env_file import read_env_files
 from containers.vllm_api.release import ALLOW_UNSUPPORTED
@@ -91,10 +91,10 @@ def load_settings(options: argparse.Namespace) -> Settings:
     )
 
 
-def setting_files(options: argparse.Namespace) -> dict[Path, FileVersion]:
+def setting_files(options: argparse.Namespace) -> FileVersions:
     """The files that :func:`load_settings` reads, and their versions before it does."""
     files = [*(options.config or [DEFAULT_CONFIG]), *options.env_file]
-    return {file: file_version(file) for file in map(Path, files)}
+    return file_versions(map(Path, files))
 
 
 def file_to_write(text: str) -> Path:

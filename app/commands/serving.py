@@ -11,7 +11,6 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from app.commands.options import load_settings
@@ -25,7 +24,7 @@ from app.server import ServerProcess, listen
 from app.service import STATE_ATTRIBUTE, Service
 from app.timings import save_timings
 from containers.application import ApplicationContainer
-from containers.file_version import FileVersion
+from containers.file_version import FileVersions
 from containers.registry import ServedModel
 from containers.settings import ServerSettings, Settings
 from containers.vllm_api import installed_version, is_supported
@@ -37,7 +36,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 def serve(
     settings: Settings,
     options: argparse.Namespace,
-    files: Mapping[Path, FileVersion],
+    files: FileVersions,
     line: str,
     *,
     is_logged: bool,

@@ -8,9 +8,8 @@ import math
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from app.file_changes import changes
@@ -28,7 +27,7 @@ from app.server import (
     listen,
 )
 from containers.errors import ServingError, SettingsError
-from containers.file_version import FileVersion
+from containers.file_version import FileVersions
 from containers.masks import masked
 from containers.settings import Settings
 
@@ -52,7 +51,7 @@ class RayProcess:
     def __init__(
         self,
         load: Callable[[], Settings],
-        files: Mapping[Path, FileVersion],
+        files: FileVersions,
     ) -> None:
         self._load = load
         self._files = files

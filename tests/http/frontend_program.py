@@ -12,13 +12,13 @@ from dependency_injector import providers
 from dependency_injector.containers import Container
 
 from app import create_app
-from app.file_changes import versions
 from app.frontends.listeners import listen_together
 from app.frontends.process import OwnerProcess
 from app.http_config import curl_address
 from app.service import STATE_ATTRIBUTE, Service
 from containers import Settings
 from containers.application import ApplicationContainer
+from containers.file_version import file_versions
 from containers.testing import FakeEngine
 
 TOKEN_S = 0.02
@@ -50,7 +50,7 @@ def say(text: str) -> None:
 
 
 async def main(file: Path) -> int:
-    files = versions([file])
+    files = file_versions([file])
     load = partial(Settings.load, file, environment={})
     settings = load()
     app = create_app(application(settings), wait_until_ready=False)

@@ -10,10 +10,10 @@ from pathlib import Path
 from dependency_injector import providers
 
 from app import create_app
-from app.file_changes import versions
 from app.server import ServerProcess, listen
 from app.service import STATE_ATTRIBUTE, Service
 from containers import ModelContainer, Settings
+from containers.file_version import file_versions
 from containers.testing import FakeEngine
 
 
@@ -26,7 +26,7 @@ def say(text: str) -> None:
 
 
 async def main(file: Path) -> int:
-    files = versions([file])
+    files = file_versions([file])
     load = partial(Settings.load, file, environment={})
     settings = load()
     engines = providers.Callable(lambda: FakeEngine(prompt_of))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app import file_changes
-from app.file_changes import Versions
+from containers.file_version import FileVersions, file_versions
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +17,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_changes, "LOOK_EVERY_S", 0.02)
 
 
-def read(*files: Path) -> Callable[[], Versions]:
+def read(*files: Path) -> Callable[[], FileVersions]:
     """Files that have been read just now."""
-    was_read = file_changes.versions(files)
+    was_read = file_versions(files)
     return lambda: was_read
 
 
