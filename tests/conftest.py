@@ -39,6 +39,8 @@ settings.load_profile("unhurried")
 logging.raiseExceptions = False
 
 MODEL = "tiny"
+ENGINE_TIMEOUT_S = 600
+"""Seconds of a test that starts engines, which a new machine reads from its disk."""
 SHARING_SERVERS = {"test_chat", "test_equal_answers", "test_process", "test_two_models"}
 """Modules of the engine tier whose servers are the same, and so run in one process."""
 
@@ -69,6 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker in FOLDERS.get(item.path.parent.name, ()):
             item.add_marker(marker)
+        if item.get_closest_marker("engine") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(ENGINE_TIMEOUT_S))
         wrong = wrongly_read(item.path, (each.name for each in item.iter_markers()))
         if wrong:
             raise pytest.UsageError(

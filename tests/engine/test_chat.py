@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.corpus.sample import FRANCE, MODEL, TIMEOUT_S
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.engine
 
 ANSWER = "The capital of France is Paris."
 LONG = [{"role": "user", "content": "word " * 3000}]

@@ -22,7 +22,7 @@ from containers.vllm_api.engine_processes import EngineProcesses
 from containers.vllm_api.forkserver.choice import METHOD
 from tests.conftest import tiny_settings
 
-pytestmark = [pytest.mark.engine, pytest.mark.soak, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.engine, pytest.mark.soak]
 
 SERVER = "vllm-di fork server"
 CORE, WORKER = "VLLM::EngineCore", "VLLM::Worker"

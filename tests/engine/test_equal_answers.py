@@ -14,7 +14,7 @@ from tests.engine.corpus import SAMPLES, Sample
 from tests.engine.deliberate import TOLD_OTHERWISE, expected
 from tests.engine.masking import comparable, differences, kind_of
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.engine
 
 DECISIONS = "/v1/systemone"
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.engine.servers import Server
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.engine
 
 RUN_TIMEOUT_S = 400.0
 

@@ -18,11 +18,7 @@ from tests.engine.corpus.sample import FRANCE, MODEL, TIMEOUT_S, chat, sample
 from tests.engine.masking import comparable, differences
 from tests.engine.servers import CHAT, serve, serve_stock
 
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.soak,
-    pytest.mark.timeout(600),
-]
+pytestmark = [pytest.mark.engine, pytest.mark.soak]
 
 PARSERS = {"enable_auto_tool_choice": True, "tool_call_parser": "hermes"}
 REASONING = "olmo3"

@@ -18,7 +18,7 @@ import pytest
 from tests.engine.corpus.sample import FRANCE
 from tests.engine.servers import CHAT, Server, serve
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.engine
 
 RUNNING = re.compile(r"^vllm:num_requests_running\{.*\} (\S+)$", re.MULTILINE)
 SECONDS_TO_LEAVE = 20.0

@@ -19,7 +19,7 @@ from containers.testing.session import SharedSession
 from tests.engine.corpus import SAMPLES, Sample
 from tests.engine.servers import CONFIG
 
-pytestmark = [pytest.mark.engine, pytest.mark.soak, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.engine, pytest.mark.soak]
 
 CHATS = """greedy; greedy, streamed; streamed with usage; seeded; logprobs;
 streamed with continuous usage; no model named; two seeded answers;

@@ -11,7 +11,7 @@ from tests.engine.servers import CHAT, serve
 from tests.http.collector import collecting
 from tests.http.test_traces import CALLERS, SPAN_ID, TRACE_ID
 
-pytestmark = [pytest.mark.engine, pytest.mark.soak, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.engine, pytest.mark.soak]
 
 PATH = "/v1/chat/completions"
 QUESTION = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 4}

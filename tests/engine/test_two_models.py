@@ -12,7 +12,7 @@ import pytest
 
 from tests.engine.servers import CHAT, POOLING
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.engine
 
 TEXTS = ["a cat sat", "a kitten sat", "quantum physics"]
 QUESTION = {

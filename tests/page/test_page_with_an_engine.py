@@ -19,7 +19,6 @@ from tests.page.doubles import ADMIN, ANSWER, KEY
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.soak,
-    pytest.mark.timeout(600),
     NEEDS_CHROMIUM,
 ]
 
