@@ -89,7 +89,7 @@ def loaded(provider: str) -> Callable[[Running], Awaitable[Any]]:
 def serving(provider: str) -> Dependency:
     """Dependency on a serving object of the first model that has it."""
 
-    @readable(lambda hand: hand.models.serving(provider, None))
+    @readable(lambda hand: hand.serving(provider))
     async def dependency(connection: HTTPConnection) -> Any:
         return service_of(connection).registry.serving(provider, None)
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
+from weakref import ref
 
 from fastapi import FastAPI, Request
 from fastapi.dependencies.models import Dependant
@@ -28,31 +29,36 @@ _REQUEST = "vllm_di_request"
 
 
 class Hand:
-    """What objects are read from, for one request.
+    """What objects are read from.
 
     Args:
         models: The models.
+        loaded: Loaded objects of the default one.
 
     Attributes:
         models: The same.
+        loaded: The same.
+        is_enough: Whether all that was read is the default model's, or the models.
     """
 
-    __slots__ = ("_loaded", "models")
+    __slots__ = ("is_enough", "loaded", "models")
 
-    def __init__(self, models: ModelRegistry) -> None:
+    def __init__(self, models: ModelRegistry, loaded: Running) -> None:
         self.models = models
-        self._loaded: Running | None = None
+        self.loaded = loaded
+        self.is_enough = True
 
-    @property
-    def loaded(self) -> Running:
-        """Loaded objects of the default model, looked up once.
+    def serving(self, provider: str) -> Any:
+        """A serving object: the default model's, or that of the first which has it.
 
         Raises:
-            NotReadyError: It is not ready, or may be let go during the request.
+            ServingError: No model can answer with it now.
         """
-        if self._loaded is None:
-            self._loaded = self.models.at_hand()
-        return self._loaded
+        found = vars(self.loaded).get(provider)
+        if found is None:
+            self.is_enough = False
+            found = self.models.serving(provider, None)
+        return found
 
 
 Read = Callable[[Hand], Any]
@@ -77,15 +83,16 @@ def readable(read: Read) -> Callable[[T], T]:
 def read_injected(app: FastAPI, routes: Iterable[BaseRoute]) -> None:
     """Let the routes of an app read our objects instead of solving them.
 
-    FastAPI solves each dependency anew, at 10 µs and more; to read five objects takes
-    as long as half of one. It is for routes as FastAPI makes them, whose dependencies
-    are ours alone; all others stay as they are, and so does every answer.
+    FastAPI solves each dependency anew, at 10 µs and more; to give what was read takes
+    as long as half of one, however many there are. It is for routes as FastAPI makes
+    them, whose dependencies are ours alone; all others stay as they are, and so does
+    every answer.
     """
     for route in routes:
         if type(route) is APIRoute and _is_fastapis(route.app):
             reads = _reads(route.dependant)
             if reads:
-                route.app = _reading(app, route, reads)
+                route.app = _reading(app, route, Given(reads))
 
 
 def _is_fastapis(app: Any) -> bool:
@@ -106,11 +113,47 @@ def _reads(dependant: Dependant) -> dict[str, Read] | None:
     return reads if dependant.is_coroutine_callable else None
 
 
-def _reading(app: FastAPI, route: APIRoute, reads: dict[str, Read]) -> ASGIApp:
+class Given:
+    """What a route's dependencies give: read once for each generation of objects.
+
+    Args:
+        reads: How each of them is read, by the name of its parameter.
+    """
+
+    def __init__(self, reads: dict[str, Read]) -> None:
+        self._reads = reads
+        self._objects: dict[str, Any] = {}
+        self._of: Callable[[], Running | None] = _nothing
+
+    def by(self, models: ModelRegistry) -> dict[str, Any]:
+        """The objects by the names of their parameters, not to be changed.
+
+        Raises:
+            ServingError: One of them cannot be read now.
+        """
+        loaded = models.at_hand()
+        if self._of() is loaded:
+            return self._objects
+        hand = Hand(models, loaded)
+        objects = {name: read(hand) for name, read in self._reads.items()}
+        if hand.is_enough:
+            self._objects, self._of = objects, ref(loaded, self._forget)
+        return objects
+
+    def _forget(self, _: object = None) -> None:
+        """Keep no generation's objects longer than the models do."""
+        self._objects, self._of = {}, _nothing
+
+
+def _nothing() -> None:
+    return None
+
+
+def _reading(app: FastAPI, route: APIRoute, given: Given) -> ASGIApp:
     whole, short = route.app, _without_dependencies(route)
 
     async def reading(scope: Scope, receive: Receive, send: Send) -> None:
-        found = None if app.dependency_overrides else _found(app, reads)
+        found = None if app.dependency_overrides else _found(app, given)
         if found is None:
             await whole(scope, receive, send)
             return
@@ -120,11 +163,10 @@ def _reading(app: FastAPI, route: APIRoute, reads: dict[str, Read]) -> ASGIApp:
     return reading
 
 
-def _found(app: FastAPI, reads: dict[str, Read]) -> dict[str, Any] | None:
+def _found(app: FastAPI, given: Given) -> dict[str, Any] | None:
     service: Service = getattr(app.state, STATE_ATTRIBUTE)
     try:
-        hand = Hand(service.registry)
-        return {name: read(hand) for name, read in reads.items()}
+        return given.by(service.registry)
     except ServingError:
         return None
 

@@ -114,7 +114,8 @@ class ModelRegistry:
         Raises:
             NotReadyError: It is not ready, or may go and has to be used by :meth:`use`.
         """
-        model = self._able("models", None)
+        first = self.models[0]
+        model = first if first.is_ready else self._able("models", None)
         if not model.stays:
             hint = "Ask for it with use(), so that it stays meanwhile."
             raise NotReadyError(provider=model.name, state="may go", hint=hint)

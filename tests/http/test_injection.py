@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
@@ -24,6 +27,7 @@ from app import injection as reading
 from app.dependencies import registry
 from app.service import STATE_ATTRIBUTE
 from containers.errors import NotReadyError
+from containers.lifecycle import Running
 from containers.testing import FakeEngine
 
 
@@ -63,10 +67,10 @@ def solving() -> Iterator[list[str]]:
     read: list[str] = []
     found = reading._found
 
-    def noted(app: FastAPI, reads: Any) -> Any:
-        given = found(app, reads)
-        read.append("read" if given is not None else "solved")
-        return given
+    def noted(app: FastAPI, given: Any) -> Any:
+        objects = found(app, given)
+        read.append("read" if objects is not None else "solved")
+        return objects
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_found", noted)
@@ -152,3 +156,45 @@ def test_routes_with_dependencies_of_the_hosts_or_in_threads_stay(
         assert client.get("/own").json() == "own"
         assert client.get("/thread").json() == "FakeEngine"
     assert ways == []
+
+
+class Thing:
+    """Something loaded."""
+
+
+def models_of(loaded: Running) -> Any:
+    def serving(provider: str, _: None) -> Any:
+        return f"another model's {provider}"
+
+    return SimpleNamespace(at_hand=lambda: loaded, serving=serving)
+
+
+def test_objects_are_read_once_for_each_generation_and_not_kept_longer() -> None:
+    n_read = 0
+
+    def engine(hand: reading.Hand) -> Any:
+        nonlocal n_read
+        n_read += 1
+        return hand.loaded.engine
+
+    given = reading.Given({"engine": engine})
+    first, second = Running({"engine": Thing()}), Running({"engine": Thing()})
+    kept = weakref.ref(first.engine)
+    for loaded in (first, first, second, second, first):
+        assert given.by(models_of(loaded)) == {"engine": loaded.engine}
+    assert n_read == 3
+    del first, loaded
+    gc.collect()
+    assert kept() is None
+    assert given.by(models_of(second)) == {"engine": second.engine}
+
+
+def test_an_object_of_another_model_is_asked_for_each_time() -> None:
+    given = reading.Given({"chat": lambda hand: hand.serving("serving_chat")})
+    without, having = Running({}), Running({"serving_chat": "chat"})
+    for loaded, found in (
+        (without, "another model's serving_chat"),
+        (having, "chat"),
+        (without, "another model's serving_chat"),
+    ):
+        assert given.by(models_of(loaded)) == {"chat": found}
