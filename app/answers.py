@@ -75,12 +75,22 @@ async def answer(
         return unavailable(SHUTTING_DOWN, shape)
     if isinstance(result, Response):
         return result
-    status = getattr(getattr(result, "error", None), "code", None)
-    if isinstance(status, int):
+    status = _status_of(result)
+    if status is not None:
         content = shape.error(told(result.model_dump()["error"]))
         return JsonAnswer(content, status_code=status)
     headers = load_headers(request) if reports_load else None
     return JsonAnswer(shape.content(result), headers=headers)
+
+
+def _status_of(result: Any) -> int | None:
+    """HTTP status of vLLM's ``ErrorResponse``; ``None`` of anything else.
+
+    pydantic takes long to say that a model has no such field.
+    """
+    error = getattr(result, "__dict__", {}).get("error")
+    code = getattr(error, "code", None)
+    return code if isinstance(code, int) else None
 
 
 class EventStream(StreamingResponse):

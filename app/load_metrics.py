@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from fastapi import Request
 
+from app.headers import header
 from containers import vllm_api
 
-FORMAT_HEADER = "endpoint-load-metrics-format"
+FORMAT_HEADER = b"endpoint-load-metrics-format"
 
 
 def load_headers(request: Request) -> Mapping[str, str] | None:
@@ -21,7 +22,7 @@ def load_headers(request: Request) -> Mapping[str, str] | None:
     Source:
         vllm/entrypoints/serve/utils/orca_metrics.py (0.32.0).
     """
-    wanted = request.headers.get(FORMAT_HEADER, "")
+    wanted = header(request.scope, FORMAT_HEADER)
     if not wanted:
         return None
     headers: Mapping[str, str] | None = vllm_api.metrics_header(wanted)

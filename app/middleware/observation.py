@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import secrets
+from random import getrandbits
 
 from starlette.types import Scope
 
@@ -26,6 +26,7 @@ QUIET = PROBES | PAGE | _FEEDS | _OF_THE_PAGE
 
 ID_HEADER = b"x-request-id"
 MAX_ID_CHARS = 128
+ID_BITS = 128
 
 
 class Observation:
@@ -99,4 +100,4 @@ def _id_of(scope: Scope) -> str:
             text: str = value[:MAX_ID_CHARS].decode("latin-1")
             if text.isprintable():  # or it could steer a terminal
                 return text
-    return secrets.token_hex(16)
+    return f"{getrandbits(ID_BITS):0{ID_BITS // 4}x}"
