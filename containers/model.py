@@ -41,6 +41,14 @@ class ModelContainer(containers.DeclarativeContainer):
         model=model,
         sharing=sharing,
     )
+    engine_core = Resource(
+        resources.engine_core,
+        engine_processes=engine_processes,
+        settings=settings,
+        vllm_config=vllm_config,
+        cpu_share=cpu_share,
+        sharing=sharing,
+    )
     tokenizer = Resource(
         resources.tokenizer,
         vllm_config=vllm_config,
@@ -59,11 +67,10 @@ class ModelContainer(containers.DeclarativeContainer):
     )
     engine = Resource(
         resources.engine,
-        engine_processes=engine_processes,
+        engine_core=engine_core,
         settings=settings,
         vllm_config=vllm_config,
         renderer=renderer,
-        cpu_share=cpu_share,
         sharing=sharing,
     )
     supported_tasks = Resource(

@@ -14,8 +14,8 @@ from containers.lifecycle import lifecycle_of
 from containers.settings import ModelSettings
 from containers.settings.engine import SHARED_WITH_CHAT, revealed
 
-ENGINE = frozenset({"vllm_config", "renderer", "engine"})
-"""An engine writes into its configuration and ends its renderer, so all three go."""
+ENGINE = frozenset({"vllm_config", "engine_core", "renderer", "engine"})
+"""An engine writes into its configuration and ends processes and renderer: all go."""
 
 KEPT_OVER_DEATH = frozenset({"model", "tokenizer", "chat_template"})
 """The same for an engine of the same settings, and what they cost is not paid again."""

@@ -7,6 +7,7 @@ so importing this package stays light.
 
 from containers.resources.chat_template import chat_template
 from containers.resources.engine import engine
+from containers.resources.engine_core import engine_core
 from containers.resources.engine_processes import engine_processes
 from containers.resources.model import model
 from containers.resources.models import models
@@ -42,6 +43,7 @@ from containers.resources.vllm_config import vllm_config
 __all__ = [
     "chat_template",
     "engine",
+    "engine_core",
     "engine_processes",
     "model",
     "models",

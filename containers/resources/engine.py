@@ -7,9 +7,8 @@ from contextlib import nullcontext
 from typing import Annotated, Any
 
 from containers.graph import Expected
-from containers.resources.engine_processes import EngineProcesses
+from containers.resources.engine_core import EngineCore
 from containers.settings import ModelSettings
-from containers.vllm_api.cpu_share import CpuShare
 from containers.vllm_api.sharing import ALONE, EngineSharing
 
 EngineClient = Annotated[
@@ -24,26 +23,23 @@ EngineClient = Annotated[
 
 async def engine(
     *,
-    engine_processes: EngineProcesses,
+    engine_core: EngineCore,
     settings: ModelSettings,
     vllm_config: Any,
     renderer: Any,
-    cpu_share: CpuShare,
     sharing: EngineSharing = ALONE,
 ) -> AsyncIterator[EngineClient]:
-    """Start vLLM's engine process around the injected renderer.
+    """Make vLLM's engine of its processes and the injected renderer.
 
     Args:
-        engine_processes: Where its processes come from.
+        engine_core: Its processes; those that had to wait for the renderer start now.
         settings: The model's settings.
         vllm_config: Configuration; the engine writes into it.
         renderer: The renderer the engine uses for its own prompts.
-        cpu_share: Its part of the cores, if it computes on the CPU.
         sharing: Who else uses it, and whether another process has started it.
 
     Yields:
-        vLLM's ``AsyncLLM``, ready to generate. Its processes end when it is closed,
-        also when the start is cancelled half-way.
+        vLLM's ``AsyncLLM``, ready to generate. Its processes end when it is closed.
 
     Raises:
         RuntimeError: The engine process failed; its own log lines say why.
@@ -52,11 +48,11 @@ async def engine(
     from containers.vllm_api.statistics import count_tool_calls, statistics_logged
 
     log_stats = not settings.engine.get("disable_log_stats", False)
+    await engine_core.start()
     start = EngineStart(
+        core=engine_core,
         vllm_config=vllm_config,
         renderer=renderer,
-        processes=engine_processes,
-        cpu_share=cpu_share,
         sharing=sharing,
         log_requests=settings.chat.enable_log_requests,
         log_stats=log_stats,

@@ -45,6 +45,12 @@ NAMES: dict[str, str] = {
     "InputProcessor": "vllm.v1.engine.input_processor",
     # Engine
     "AsyncLLM": "vllm.v1.engine.async_llm",
+    "EngineCoreClient": "vllm.v1.engine.core_client",
+    "Executor": "vllm.v1.executor",
+    "configure_logging_if_needed": "vllm.logger",
+    "init_tracer": "vllm.tracing",
+    "load_stat_logger_plugin_factories": "vllm.v1.metrics.loggers",
+    "maybe_register_config_serialize_by_value": "vllm.transformers_utils.config",
     "EngineClient": "vllm.engine.protocol",
     "EngineCoreOutputs": "vllm.v1.engine",
     "EngineCoreProc": "vllm.v1.engine.core",

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,7 +87,8 @@ async def started(
     monkeypatch.setattr(starting, "start_engine", give)
     monkeypatch.setattr(starting, "stop_engine", forget)
     given = dict.fromkeys(inspect.signature(engine).parameters)
-    resource = engine(**{**given, "settings": settings})
+    processes = SimpleNamespace(start=partial(asyncio.sleep, 0))
+    resource = engine(**{**given, "settings": settings, "engine_core": processes})
     yield await anext(resource), made
     await resource.aclose()
 

@@ -53,11 +53,11 @@ def test_an_app_answers_before_vllm_is_imported() -> None:
 
 def test_a_plain_engine_class_is_not_changed_by_a_re_bound_one() -> None:
     from containers.vllm_api import AsyncLLM
-    from containers.vllm_api.engine import _with_renderer
+    from containers.vllm_api.engine import _with
 
     names = dict(AsyncLLM.__init__.__globals__)
     renderer = object()
-    bound = _with_renderer(AsyncLLM, renderer)
+    bound = _with(AsyncLLM, renderer, client=object())
     assert bound.__init__.__code__ is AsyncLLM.__init__.__code__
     assert bound.__init__.__globals__["renderer_from_config"]() is renderer
     assert AsyncLLM.__init__.__globals__ == names

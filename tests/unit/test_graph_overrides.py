@@ -211,6 +211,7 @@ WRONG = {
     "serving_pooling": "x",
     "serving_classification": 3,
     "serving_scores": "x",
+    "engine_core": object(),
     "engine_processes": 3,
     "serving_tokenization": object(),
 }
