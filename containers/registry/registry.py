@@ -114,8 +114,7 @@ class ModelRegistry:
         Raises:
             NotReadyError: It is not ready, or may go and has to be used by :meth:`use`.
         """
-        first = self.models[0]
-        model = first if first.is_ready else self._able("models", None)
+        model = self.models[0] if self.models[0].is_ready else self._able("models")
         if not model.stays:
             hint = "Ask for it with use(), so that it stays meanwhile."
             raise NotReadyError(provider=model.name, state="may go", hint=hint)
@@ -272,7 +271,7 @@ class ModelRegistry:
                 raise
             logger.error("%s did not start: %s", model.name, error)  # noqa: TRY400  # a sentence; the lifecycle has the rest
 
-    def _able(self, provider: str, name: str | None) -> ServedModel:
+    def _able(self, provider: str, name: str | None = None) -> ServedModel:
         """The model of a request, unless it is known to be unable."""
         model = self.model(name) if name else self._of_those_who_can(provider)
         if not model.is_able:
