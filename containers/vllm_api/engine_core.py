@@ -22,6 +22,7 @@ from containers import vllm_api
 from containers.vllm_api.cpu_share import WHOLE, CpuShare
 from containers.vllm_api.engine_processes import EngineProcesses
 from containers.vllm_api.engine_sockets import EngineSockets
+from containers.vllm_api.left_memory import give_back, shared_memory_of
 from containers.vllm_api.parent_watch import attach_watch
 from containers.vllm_api.sharing import ALONE, EngineSharing, Places
 from containers.vllm_api.tokenizer_ahead import attach_tokenizer_ahead
@@ -85,6 +86,7 @@ class EngineCore:
         self._sharing = sharing
         self._sockets: EngineSockets | None = None
         self._given_up = threading.Event()
+        self._memory: set[str] = set()
         self._before: set[BaseProcess] | None = None
 
     @property
@@ -124,6 +126,7 @@ class EngineCore:
             self.give_up()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([construction], timeout=0.1)
+        give_back(self._memory)
         if construction.cancelled() or construction.exception() is not None:
             return
         await self.stop()
@@ -212,6 +215,8 @@ class EngineCore:
         if before is None:
             return
         for process in _engine_processes(but_not=before):
+            if process.pid is not None:
+                self._memory |= shared_memory_of(process.pid)
             process.kill()
 
     def end(self) -> None:

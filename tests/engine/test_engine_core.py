@@ -19,6 +19,7 @@ from containers import ModelContainer, ModelSettings, running
 from containers.errors import StartError
 from containers.lifecycle import State, lifecycle_of
 from containers.vllm_api.engine_processes import EngineProcesses
+from containers.vllm_api.left_memory import shared_memory_of
 
 chat_template = import_module("containers.resources.chat_template")
 
@@ -38,20 +39,27 @@ def one_server() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A place for sockets that must be empty in the end, and no processes.
-
-    Shared memory of what is killed goes with this process: Python's tracker has it.
-    """
+    """No processes, no sockets and no shared memory must be left in the end."""
+    before = memory_of_nobody()
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
     with tempfile.TemporaryDirectory() as place:  # a short path: sockets' have a limit
         monkeypatch.setenv("VLLM_RPC_BASE_PATH", place)
         yield
         assert list(Path(place).iterdir()) == []
     deadline = time.monotonic() + WITHIN_S
-    while (processes := engine_processes()) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        if not engine_processes() and memory_of_nobody() <= before:
+            break
         time.sleep(0.1)
-    assert processes == []
+    assert engine_processes() == []
+    assert memory_of_nobody() <= before
     assert not multiprocessing.active_children()
+
+
+def memory_of_nobody() -> set[str]:
+    """Python's shared memory that no process has; other tests have their own."""
+    left = {each.name for each in Path("/dev/shm").glob("psm_*")}  # noqa: S108  # as it is
+    return left.difference(*map(shared_memory_of, psutil.pids()))
 
 
 def engine_processes() -> list[str]:
