@@ -5,7 +5,7 @@ from __future__ import annotations
 from dependency_injector import containers, providers
 
 from containers import resources
-from containers.lifecycle import LoadedContainer, Resource
+from containers.lifecycle import LoadedContainer, Part, Resource
 from containers.settings import ModelSettings, PerformanceSettings
 from containers.vllm_api.cpu_share import WHOLE, CpuShare
 from containers.vllm_api.sharing import ALONE, EngineSharing
@@ -26,7 +26,7 @@ class ModelContainer(containers.DeclarativeContainer):
     )
     cpu_share = providers.Dependency(instance_of=CpuShare, default=WHOLE)
     sharing = providers.Dependency(instance_of=EngineSharing, default=ALONE)
-    engine_processes = Resource(
+    engine_processes = Part(
         resources.engine_processes,
         settings=performance,
     )
@@ -41,7 +41,7 @@ class ModelContainer(containers.DeclarativeContainer):
         model=model,
         sharing=sharing,
     )
-    engine_core = Resource(
+    engine_core = Part(
         resources.engine_core,
         engine_processes=engine_processes,
         settings=settings,

@@ -49,7 +49,8 @@ class Graph:
     def roots(self) -> tuple[str, ...]:
         """Resources that a start loads unless told otherwise.
 
-        All of them but those that only overridden providers would have used.
+        All of them but those that only overridden providers would have used, and parts
+        that nobody uses.
         """
         unused = self._left_unused()
         return tuple(name for name in self.resources if name not in unused)
@@ -201,6 +202,7 @@ class Graph:
     def _left_unused(self) -> set[str]:
         users = self._users
         todo = [name for node in self._nodes.values() for name in node.replaced]
+        todo += [name for name, node in self._nodes.items() if node.is_part]
         unused: set[str] = set()
         while todo:
             name = todo.pop()

@@ -66,6 +66,11 @@ class Node:
         return self.chain[-1]
 
     @property
+    def is_part(self) -> bool:
+        """Whether it is declared as a part of others, of no use without them."""
+        return getattr(self.chain[0], "is_part", False)
+
+    @property
     def is_resource(self) -> bool:
         """Whether it is loaded once at the start, as opposed to made when asked."""
         return any(isinstance(p, providers.BaseResource) for p in self.chain)

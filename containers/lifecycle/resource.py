@@ -63,8 +63,12 @@ class Resource(providers.Resource[T]):
             both halves run in the same thread, or task, and context.
         args: Positional arguments for it; providers among them are called first.
         kwargs: The same by name. Every edge of the graph is one of these.
+
+    Attributes:
+        is_part: Whether it is loaded only where another provider needs it.
     """
 
+    is_part = False
     _name = ""
     _state = State.NOT_STARTED
     _loaded: tuple[T, ...] = ()
@@ -182,3 +186,12 @@ class Resource(providers.Resource[T]):
             state=self._state,
             hint=hint or _HINTS.get(self._state, _START_FIRST),
         )
+
+
+class Part(Resource[T]):
+    """A resource of which others are made, of no use without them.
+
+    A container whose declaration puts something else in their place loads it not.
+    """
+
+    is_part = True

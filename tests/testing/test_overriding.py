@@ -122,7 +122,8 @@ async def test_reset_override_brings_the_original_back(
     new_container: NewContainer,
 ) -> None:
     container = new_container()
-    container.engine.set_provides(lambda **_: FakeEngine("original"))
+    container.engine.set_provides(lambda: FakeEngine("original"))
+    container.engine.clear_kwargs()
     for _ in range(2):
         with container.engine.override(FakeEngine("double")):
             async with running(container, ROOT) as model:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dependency_injector import containers, providers
+
 from containers import ModelContainer
 from containers.graph import Graph
 from containers.registry.plan import ENGINE
@@ -22,6 +24,17 @@ def test_a_double_of_the_engine_has_no_processes() -> None:
     container.engine.override(FakeEngine("Paris."))
     graph = Graph.of(container)
     assert "engine_core" not in graph.upstream(graph.roots)
+
+
+def test_a_class_with_another_engine_has_no_processes() -> None:
+    @containers.copy(ModelContainer)
+    class Doubled(ModelContainer):
+        engine = providers.Object(FakeEngine("Paris."))
+
+    graph = Graph.of(Doubled())
+    assert "engine_core" in graph.resources
+    assert not {"engine_core", "engine_processes"} & set(graph.roots)
+    assert "renderer" in graph.roots
 
 
 def test_what_replaces_an_engine_replaces_its_processes() -> None:
