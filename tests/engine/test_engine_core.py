@@ -26,7 +26,7 @@ chat_template = import_module("containers.resources.chat_template")
 pytestmark = pytest.mark.engine
 
 WITHIN_S = 20.0
-START_WITHIN_S = 120.0
+START_WITHIN_S = 400.0
 TITLE = "VLLM::"
 
 
