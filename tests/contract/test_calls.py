@@ -161,7 +161,7 @@ CHANGE = Change(
 def test_an_older_release_takes_the_words_of_the_newest(
     monkeypatch: pytest.MonkeyPatch, found: Any
 ) -> None:
-    oldest, middle, newest = SUPPORTED_RELEASES
+    oldest, *_, middle, newest = SUPPORTED_RELEASES
     monkeypatch.setitem(CHANGED, newest, {"Thing": CHANGE})
     monkeypatch.setitem(CHANGED, middle, {"Thing": Change(renamed={"first": "one"})})
     assert adapted("Thing", found, newest) is found

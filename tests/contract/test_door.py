@@ -55,9 +55,9 @@ def test_only_known_names_and_releases_are_in_a_table(table: dict[str, Any]) -> 
 
 
 def test_what_moved_was_nowhere_else_before() -> None:
-    oldest, middle, newest = SUPPORTED_RELEASES
-    for name, place in MOVED[newest].items():
-        assert ":".join(place_of(name, middle)) in {place, f"{place}:{name}"}
+    oldest, *_, before, newest = SUPPORTED_RELEASES
+    for name, place in MOVED.get(newest, {}).items():
+        assert ":".join(place_of(name, before)) in {place, f"{place}:{name}"}
         assert place_of(name, newest)[0] == NAMES[name].partition(":")[0]
     assert place_of("ChatTemplateConfig", oldest)[0] == "vllm.entrypoints.chat_utils"
     assert place_of("AsyncLLM", oldest) == ("vllm.v1.engine.async_llm", "AsyncLLM")
@@ -99,7 +99,8 @@ def installed(folder: Path, version: str | None) -> Path:
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('it was imported')\n")
     if version is not None:
-        (package / "_version.py").write_text(f"__version__ = version = {version!r}\n")
+        told = repr(version) if version else "("
+        (package / "_version.py").write_text(f"__version__ = version = {told}\n")
     return folder
 
 
@@ -131,6 +132,7 @@ def release_line_with(path: list[str]) -> subprocess.CompletedProcess[str]:
         ("0.1.2.post1", "older than the oldest supported release (found vLLM: 0.1.2"),
         ("dev", "this release of vLLM is not supported (found vLLM: dev"),
         (None, "found vLLM: unknown"),
+        ("", "found vLLM: unknown"),  # cut off
     ],
 )
 def test_another_release_is_told_before_it_is_imported(
@@ -160,9 +162,12 @@ def test_a_name_that_is_gone_names_its_module(monkeypatch: pytest.MonkeyPatch) -
         _ = vllm_api.Gone
 
 
-def test_a_broken_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [ImportError, OSError, NameError, ValueError])
+def test_a_broken_install_is_told(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
     def broken(name: str) -> ModuleType:
-        raise ImportError(f"libtorch is missing, says {name}")
+        raise kind(f"libtorch is missing, says {name}")
 
     monkeypatch.setattr("containers.vllm_api.import_module", broken)
     monkeypatch.setitem(NAMES, "Other", "vllm.outputs")
