@@ -132,7 +132,7 @@ def test_the_death_of_an_engine_process_while_it_loads_ends_the_server(
 ) -> None:
     engine_process(loading, "VLLM::EngineCore").kill()
     assert loading.process.wait(30) == 1, loading.log
-    assert "engine did not start" in loading.log
+    assert "engine_core did not start" in loading.log
     assert_processes_end(loading, within_s=ORPHANS_WITHIN_S + IMPORT_S)
 
 
