@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def unpacked_before(shipped: ShippedModel, source: str) -> Path | None:
 
 
 def _entry(shipped: ShippedModel, watch: Watch) -> Path:
-    facts = f"{_RECIPE} {shipped.path.stat().st_size} {shipped.digest}"
+    by = _version("transformers")  # which writes the tokenizer, each release otherwise
+    facts = f"{_RECIPE} {shipped.path.stat().st_size} {shipped.digest} {by}"
     mark = hashlib.sha256(facts.encode()).hexdigest()[:12]
     name = f"{shipped.package}-{shipped.version}-{shipped.path.stem}-{mark}"
     try:
@@ -61,6 +63,13 @@ def _entry(shipped: ShippedModel, watch: Watch) -> Path:
     except RuntimeError:
         hint = "Set VLLM_DI_CACHE to a folder."
         raise watch.error("there is no home folder to keep it in", hint) from None
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _unpack(gguf: Path, entry: Path, watch: Watch) -> None:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -304,3 +305,18 @@ def test_no_descriptor_is_left_open(gguf: Path, go: Path) -> None:
     before = set(Path("/proc/self/fd").iterdir())
     unpacked(gguf)
     assert set(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_another_transformers_unpacks_anew(
+    gguf: Path, go: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    go.touch()
+    folders = {unpacked(gguf)}
+    for version in (lambda package: f"{package} of tomorrow", absent):
+        monkeypatch.setattr(unpack, "version", version)
+        assert unpack.unpacked_before(shipped(gguf), "package:p") is None
+        folders.add(unpacked(gguf))
+    assert len(folders) == 3
